@@ -192,6 +192,18 @@ describe('imports', () => {
     await expect(callerAt(Date.parse(expiresAt))).rejects.toThrow('The API key that created this import has expired.');
   });
 
+  it('end when their key may no longer create links', async () => {
+    const { keys } = management.catalog;
+    const { workspaceId } = await aCaller(management);
+    const callerWith = async (scope: 'links.write' | 'links.read') => {
+      const key = { workspaceId, name: 'import', kind: 'secret', role: 'owner', scopes: [scope] } as const;
+      const { record } = await keys.create(key);
+      return importCaller(management.catalog, { workspaceId, keyId: record.id }, Date.now());
+    };
+    expect((await callerWith('links.write')).workspace.id).toBe(workspaceId);
+    await expect(callerWith('links.read')).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
   const boundary = '--b';
   const part = (head: string, text: string) =>
     `${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;
