@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -95,4 +95,12 @@ it('a file of a release whose checkpoints do not say which columns it has is beg
   await writeColumns(1, undefined);
   expect(await files.begin(attempt(2), ['id', 'url'])).toBeUndefined();
   await expect(stat(pathOf(1, ''))).rejects.toThrow('ENOENT');
+});
+
+it('a file that is shorter than its checkpoint, as after a crash of the machine, is begun again', async () => {
+  const { part } = await write(1);
+  await part.close();
+  await truncate(pathOf(1, 'part.closed'), 4);
+  expect(await files.begin(attempt(2), ['id'])).toBeUndefined();
+  await expect(stat(pathOf(2))).rejects.toThrow('ENOENT');
 });

@@ -1,3 +1,4 @@
+import type { ExportScheduleRecord } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { createExportSlots } from '@waymark/export';
 import { waitFor } from '@waymark/test-kit';
@@ -12,15 +13,24 @@ beforeAll(async () => {
 });
 afterAll(() => query.close());
 
-/** Runs a schedule whose events cannot be read, until the runner has logged the failure. @returns the schedule's record then */
-async function scheduleAfter(failure: Error) {
+/**
+ * Runs a schedule whose events cannot be read, until the runner has logged the failure.
+ *
+ * @param before called before the read fails
+ * @returns the schedule's record after the failure
+ */
+async function scheduleAfter(failure: Error, before?: (schedule: ExportScheduleRecord) => Promise<unknown>) {
   const { schedule, stored } = await aSchedule(query);
   const logged: unknown[] = [];
   const runner = createScheduleRunner({
     ...{ catalog: query.catalog, redis: query.redis, now: () => DUE_MS, exportSlots: createExportSlots() },
     logger: { warn: (fields: object) => void logged.push(fields) },
     report: async () => undefined,
-    openWindow: () => Promise.reject(failure),
+    async openWindow({ workspace }) {
+      // Schedules of earlier tests may still be due.
+      if (workspace.id === schedule.workspaceId) await before?.(schedule);
+      throw failure;
+    },
     openStorage: async () => ({ put: async () => undefined, upload: async () => undefined }),
   });
   onTestFinished(() => runner.close());
@@ -41,4 +51,12 @@ test.each([
 test('one that the stores refuse for the moment is tried again soon, and is no failure', async () => {
   const away = new ApiError('internal_server_error', 'The store does not answer.', { retryAfterSeconds: 1 });
   expect(await scheduleAfter(away)).toMatchObject({ error: null, retryAt: null, failures: 0 });
+});
+
+test('the failure of an attempt that another process has replaced does not pause the schedule', async () => {
+  const { exportSchedules } = query.catalog;
+  const replace = ({ workspaceId, id }: ExportScheduleRecord) =>
+    exportSchedules.update(workspaceId, id, ({ attempt }) => ({ attempt: attempt + 1 }));
+  const after = await scheduleAfter(new TypeError('a defect'), replace);
+  expect(after).toMatchObject({ attempt: 2, error: null, retryAt: null, failures: 0 });
 });
