@@ -1,4 +1,5 @@
-import type { Catalog, WorkspacePatch } from '@waymark/catalog';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { applyWorkspaceRetention, type Catalog, type WorkspacePatch } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
 import {
   aClick,
@@ -13,7 +14,7 @@ import {
   waitFor,
 } from '@waymark/test-kit';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startNightlyRetention } from '../src/nightly-retention.js';
 
 const DAY_MS = 86_400_000;
@@ -261,4 +262,30 @@ FROM workspaces FINAL WHERE workspace_id = {unreadable:UInt64}`,
   expect((await stored(other)).events.map(([rows]) => rows)).toEqual([1, 1, 1]);
   expect((await stored(unreadable)).events.map(([rows]) => rows)).toEqual([2, 2, 2]);
   await retention.close();
+});
+
+test('a writer that has lost its lease while it counted starts no deletion beside that of another one', async () => {
+  const workspace = await aWorkspace({ eventRetentionDays: 40 });
+  await storeEvents(workspace, [50]);
+  const before = await mutations();
+  const turn = 'waymark:retention:turn';
+  const renewals = vi.spyOn(client, 'eval');
+  onTestFinished(() => void renewals.mockRestore());
+  const isLost = async () => {
+    const ofTurn = renewals.mock.results.filter((_, index) => renewals.mock.calls[index]?.[2] === turn);
+    return (await Promise.all(ofTurn.map(({ value }) => value))).includes(0);
+  };
+  const clickhouse = Object.assign(Object.create(database.client) as typeof database.client, {
+    async rows(read: Parameters<typeof database.client.rows>[0]) {
+      const rows = await database.client.rows(read);
+      await client.set(turn, 'another writer');
+      await waitFor(isLost, { what: 'a renewal of the lease to fail' });
+      await immediate();
+      return rows;
+    },
+  });
+  const report = await applyWorkspaceRetention({
+    ...{ workspaces: catalog.workspaces, clickhouse, redis: client, nowMs: NOW },
+  });
+  expect([report, await mutations()]).toEqual([undefined, before]);
 });
