@@ -170,8 +170,7 @@ describe('a delivery that fails', () => {
     await waitFor(async () => (await fixture.catalog.webhooks.active(fixture.workspaceId)).length === 0, {
       what: 'no active webhook',
     });
-    const { workspaceId } = fixture;
-    expect(warned).toEqual([5, 10, 15].map((failures) => ({ webhookId: hook.id, workspaceId, failures })));
+    expect(warned).toMatchObject([5, 10, 15].map((failures) => ({ webhookId: hook.id, failures })));
     await notify();
     await waitFor(async () => (await fixture.queue.getJobCountByTypes('wait', 'active', 'delayed')) === 0, {
       what: 'an empty queue',
@@ -214,8 +213,7 @@ describe('a delivery that fails', () => {
 
   it('does not disable the webhook if it was changed meanwhile, as when its owner has corrected the address', async () => {
     const hook = await aLinkHook();
-    const failures = createFailureCounts(fixture.redis);
-    for (let count = 0; count < 19; count++) await failures.add(hook);
+    for (let count = 0; count < 19; count++) await createFailureCounts(fixture.redis).add(hook);
     const releaseAnswers = holdAnswers(500);
     fixture.startWorker();
     await queueJobs(hook, 1, 1);
