@@ -12,6 +12,8 @@ export interface FaultLength {
    * time that it waits for restarts, and takes the processor from the tests beside it.
    */
   readonly pauseMs: number;
+  /** Concurrent events of a producer, by kind. */
+  readonly loops: { readonly clicks: number; readonly sales: number };
   /** Pause of a visitor of the whole stack between two visits, in milliseconds; 0 is full speed. */
   readonly visitorPauseMs: number;
   /** How long a store is down. */
@@ -24,8 +26,9 @@ const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
   short: {
     isLong: false,
     kills: 2,
-    eventsBetweenKills: 600,
+    eventsBetweenKills: 240,
     pauseMs: 400,
+    loops: { clicks: 40, sales: 8 },
     visitorPauseMs: 100,
     awayMs: 2000,
     settleMs: 120_000,
@@ -35,6 +38,7 @@ const LENGTHS: Readonly<Record<'short' | 'long', FaultLength>> = {
     kills: 8,
     eventsBetweenKills: 8000,
     pauseMs: 0,
+    loops: { clicks: 100, sales: 20 },
     visitorPauseMs: 0,
     awayMs: 30_000,
     settleMs: 180_000,

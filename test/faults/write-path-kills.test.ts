@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, SCENARIO_MS } from './fault-length.js';
 import { type ReportLine, writeReportSection } from './fault-report.js';
 import { repeatedly, runScenario } from './queue/run-scenario.js';
@@ -29,6 +29,7 @@ describe('acknowledged events are in ClickHouse exactly once', () => {
       await run('writers killed', `${FAULTS.kills} × kill -9`, (traffic) =>
         repeatedly(traffic, (number) => path.killWriter(number)),
       );
+      expect(Math.max(...path.activeAtKills), 'jobs that were active at a kill').toBeGreaterThan(0);
     },
     SCENARIO_MS,
   );

@@ -12,6 +12,8 @@ import { WritePath } from '../queue/write-path.js';
 const FAILOVERS = FAULTS.isLong ? 10 : 1;
 /** Paced in the long form too: while no replica confirms, which is most of the time here, clicks go to the spool and would fill it. */
 const PAUSE_MS = FAULTS.isLong ? 100 : FAULTS.pauseMs;
+/** Fewer in the short form: the deployments are tried at the same time, and traffic goes on while a failover is waited for. */
+const LOOPS = FAULTS.isLong ? FAULTS.loops : { clicks: 30, sales: 5 };
 const report: ReportLine[] = [];
 afterAll(() => {
   if (FAULTS.isLong) writeReportSection('Redis, failed over', report);
@@ -49,7 +51,7 @@ eachDeployment.each(DEPLOYMENTS)(
       runScenario(
         path,
         report,
-        { scenario: `${name}: ${scenario}`, faults, options: { pauseMs: PAUSE_MS } },
+        { scenario: `${name}: ${scenario}`, faults, options: { ...LOOPS, pauseMs: PAUSE_MS } },
         (traffic) => repeatedly(traffic, fail, FAILOVERS),
       );
 

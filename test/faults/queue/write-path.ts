@@ -4,7 +4,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient } from '@waymark/clickhouse';
-import { createEventProducer } from '@waymark/event-queue';
+import { createEventProducer, queueDepths } from '@waymark/event-queue';
+import { connectRedis } from '@waymark/redis';
 import {
   bundleProcess,
   endProcess,
@@ -38,6 +39,8 @@ export interface WritePathOptions {
 export class WritePath {
   readonly #writers: ChildProcess[] = [];
   #workspace = 1000;
+  /** How many jobs the writers held each time that one of them was killed. */
+  readonly activeAtKills: number[] = [];
 
   private constructor(
     /** Undefined if the caller has started it. */
@@ -90,8 +93,27 @@ export class WritePath {
   async killWriter(number: number): Promise<void> {
     const index = number % this.#writers.length;
     const writer = this.#writers[index];
-    if (writer !== undefined) await endProcess(writer, 'SIGKILL');
+    if (writer !== undefined) {
+      // Stopped first, so that what it holds now is what it holds when it is killed.
+      writer.kill('SIGSTOP');
+      this.activeAtKills.push(await this.#activeJobs());
+      await endProcess(writer, 'SIGKILL');
+    }
     this.#writers[index] = this.#forkWriter();
+  }
+
+  async #activeJobs(): Promise<number> {
+    const redis = connectRedis(this.redisUrl, { maxRetriesPerRequest: 0 });
+    redis.on('error', () => undefined);
+    try {
+      const depths = Object.values(await queueDepths(redis));
+      return depths.reduce((sum, { active }) => sum + active, 0);
+    } catch {
+      // Redis is away at the same time.
+      return 0;
+    } finally {
+      redis.disconnect();
+    }
   }
 
   async killRedis(awayMs = 0): Promise<void> {
@@ -119,7 +141,7 @@ function forkProducer(task: ProducerTask): ChildProcess {
   return forkProcess(PRODUCER, [JSON.stringify(task)]);
 }
 
-/** How to start {@link Traffic}: by default two producers with 100 concurrent clicks and 20 sales each. */
+/** How to start {@link Traffic}: by default two producers with the loops of the run's length. */
 export type TrafficOptions = Partial<Pick<ProducerTask, 'clicks' | 'sales' | 'pauseMs' | 'padding' | 'redisUrl'>> & {
   readonly producers?: number;
 };
@@ -147,7 +169,12 @@ export class Traffic {
   }
 
   #fork(prefix: string): ChildProcess {
-    const { clicks = 100, sales = 20, pauseMs = FAULTS.pauseMs, padding, redisUrl = this.path.redisUrl } = this.options;
+    const { clicks, sales, pauseMs, padding, redisUrl } = {
+      ...FAULTS.loops,
+      pauseMs: FAULTS.pauseMs,
+      redisUrl: this.path.redisUrl,
+      ...this.options,
+    };
     const task: ProducerTask = {
       redisUrl,
       waitReplicas: this.path.waitReplicas,
