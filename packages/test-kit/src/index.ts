@@ -11,6 +11,7 @@ export {
 } from './builders/records.js';
 export { bundleProcess } from './bundle-process.js';
 export { endingOf, endProcess } from './child-process.js';
+export { dropOtherTables } from './clickhouse-cluster/drop-other-tables.js';
 export { startTestCluster, type TestCluster } from './clickhouse-cluster/start-cluster.js';
 export {
   type ReplicaState,

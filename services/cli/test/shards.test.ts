@@ -9,7 +9,7 @@ import {
   migrate,
 } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
-import { startTestCluster, type TestCluster, temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { dropOtherTables, startTestCluster, type TestCluster, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rangesText, readRanges } from '../src/commands/shards.js';
 import { BIN, runCli, runCommand } from './run-cli.js';
@@ -68,7 +68,7 @@ const number = async (query: string, database?: string): Promise<number> => {
 test('migrate wait waits for the placement on shards, which follows the migrations', async () => {
   expect(isPlacedBefore).toBe(false);
   expect(await isPlacementApplied(client, nodes)).toBe(true);
-  const wait = () => runCli(env, 'migrate', 'wait', '--seconds', '0.1');
+  const wait = () => runCommand(env, 'migrate', 'wait', '--seconds', '0.1');
   expect(await wait()).toMatchObject({ code: 0 });
   const placed = 'SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = ';
   const [[statement = ''] = []] = await client.rows<[string]>({ query: `${placed}'tags'` });
@@ -210,55 +210,64 @@ describe('a logical shard is moved', () => {
   }, 120_000);
 
   test('and listed where it is', async () => {
-    const { stdout } = await runCli(env, 'shards', 'list');
+    const { stdout } = await runCommand(env, 'shards', 'list');
     expect(stdout).toMatch(/^1 +127\.0\.0\.1:\d+ +421 +0 2-4 6/m);
     expect(stdout).toMatch(/^2 +127\.0\.0\.1:\d+ +419 +1 5 7/m);
   });
 });
 
-test('several are moved by one command, which goes on where it was killed when it is repeated', async () => {
-  const args = ['shards', 'move', '1', '5', '7', '--to', '1', '--json'];
-  const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
-  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
-  await waitFor(
-    async () => (await number('SELECT count() FROM schema_shards FINAL WHERE logical = 5 AND other > 0')) > 0,
-    {
-      what: 'the move of the second',
-    },
-  );
-  child.kill('SIGKILL');
-  expect(await ended).toBe('SIGKILL');
-  await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
-
-  const elsewhere = await runCli(env, 'shards', 'move', '9', '--to', '1');
-  expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('shards move 5 --to 1` continues it') });
-  const repeated = await runCli(env, ...args);
-  expect(repeated).toMatchObject({ code: 0, stderr: expect.stringContaining('on shard 1 already: 1') });
-  expect(JSON.parse(repeated.stdout)).toMatchObject({ moves: [{ logical: 5 }, { logical: 7 }], there: [1] });
-  const finished = await runCli(env, ...args);
-  expect([finished.code, JSON.parse(finished.stdout)]).toEqual([0, { moves: [], there: [1, 5, 7] }]);
-  expect(await number('SELECT count() FROM click_events WHERE workspace_id IN (1, 5)')).toBe(OLD_EVENTS / 3);
-  for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
-}, 120_000);
-
-test('a command that is repeated while the first one still runs leaves out what that one moves', async () => {
-  const holdLease = (owner: string) =>
-    client.command({ query: `INSERT INTO schema_migration_leases SELECT '${owner}', now64(3) + INTERVAL 1 MINUTE, 1` });
-  await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
-  await holdLease('the first command');
-  const repeated = runCli(env, 'shards', 'move', '11', '13', '--to', '1', '--json');
-  await waitFor(async () => (await number('SELECT uniqExact(owner) FROM schema_migration_leases')) > 1, {
-    what: 'the second command to wait',
+describe('logical shards are moved', () => {
+  // Every table was moved above.
+  beforeAll(async () => {
+    expect(await dropOtherTables(client, nodes.cluster)).toBeGreaterThan(8);
   });
-  // The first one ends the move of 11, which has no rows.
-  await client.command({
-    query: `INSERT INTO schema_shards SELECT 11, 1, 0, '', now64(3), max(version) + 1 FROM schema_shards`,
-  });
-  await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
-  const { code, stdout, stderr } = await repeated;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('on shard 1 already: 11') });
-  expect(JSON.parse(stdout)).toMatchObject({ moves: [{ logical: 13 }], there: [11] });
-}, 120_000);
+
+  test('several are moved by one command, which goes on where it was killed when it is repeated', async () => {
+    const args = ['shards', 'move', '1', '5', '7', '--to', '1', '--json'];
+    const child = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+    await waitFor(
+      async () => (await number('SELECT count() FROM schema_shards FINAL WHERE logical = 5 AND other > 0')) > 0,
+      {
+        what: 'the move of the second',
+      },
+    );
+    child.kill('SIGKILL');
+    expect(await ended).toBe('SIGKILL');
+    await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+
+    const elsewhere = await runCommand(env, 'shards', 'move', '9', '--to', '1');
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('shards move 5 --to 1` continues it') });
+    const repeated = await runCli(env, ...args);
+    expect(repeated).toMatchObject({ code: 0, stderr: expect.stringContaining('on shard 1 already: 1') });
+    expect(JSON.parse(repeated.stdout)).toMatchObject({ moves: [{ logical: 5 }, { logical: 7 }], there: [1] });
+    const finished = await runCli(env, ...args);
+    expect([finished.code, JSON.parse(finished.stdout)]).toEqual([0, { moves: [], there: [1, 5, 7] }]);
+    expect(await number('SELECT count() FROM click_events WHERE workspace_id IN (1, 5)')).toBe(OLD_EVENTS / 3);
+    for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
+  }, 120_000);
+
+  test('a command that is repeated while the first one still runs leaves out what that one moves', async () => {
+    const holdLease = (owner: string) =>
+      client.command({
+        query: `INSERT INTO schema_migration_leases SELECT '${owner}', now64(3) + INTERVAL 1 MINUTE, 1`,
+      });
+    await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+    await holdLease('the first command');
+    const repeated = runCli(env, 'shards', 'move', '11', '13', '--to', '1', '--json');
+    await waitFor(async () => (await number('SELECT uniqExact(owner) FROM schema_migration_leases')) > 1, {
+      what: 'the second command to wait',
+    });
+    // The first one ends the move of 11, which has no rows.
+    await client.command({
+      query: `INSERT INTO schema_shards SELECT 11, 1, 0, '', now64(3), max(version) + 1 FROM schema_shards`,
+    });
+    await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+    const { code, stdout, stderr } = await repeated;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('on shard 1 already: 11') });
+    expect(JSON.parse(stdout)).toMatchObject({ moves: [{ logical: 13 }], there: [11] });
+  }, 120_000);
+});
 
 test.each([
   [['3', '--to', '9'], 'has no shard 9'],

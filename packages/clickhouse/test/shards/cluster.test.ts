@@ -1,4 +1,4 @@
-import { startTestCluster, type TestCluster, waitFor } from '@waymark/test-kit';
+import { dropOtherTables, startTestCluster, type TestCluster, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   addServers,
@@ -118,45 +118,49 @@ describe('rows are placed by logical shards', () => {
     expect(await report()).toEqual([]);
   });
 
-  test('a move that was killed when only one server had changed a table is completed', async () => {
-    const command = client.command.bind(client);
-    const killed = vi.spyOn(client, 'command').mockImplementation(async (statement) => {
-      if (!statement.query.startsWith('CREATE OR REPLACE TABLE')) return command(statement);
-      await command({ ...statement, query: statement.query.replace(/ ON CLUSTER `[^`]+`/, '') });
-      throw new Error('killed');
+  describe('a logical shard is moved', () => {
+    beforeAll(async () => {
+      expect(await dropOtherTables(client, nodes.cluster)).toBeGreaterThan(8);
     });
-    const move = { cluster: nodes.cluster, logical: 2, to: 2 };
-    await expect(moveShard(client, move)).rejects.toThrow('killed');
-    killed.mockRestore();
-    expect(await moveShard(client, move)).toMatchObject({ logical: 2, from: 1, to: 2 });
-    expect(await moveShard(client, { ...move, to: 1 })).toMatchObject({ logical: 2, from: 2, to: 1 });
-  });
 
-  test('a logical shard moves to the added one with its names, and every node reads it there', async () => {
-    await client.command({
-      query: `INSERT INTO names (kind, scope, name, id, workspace_id, version, deleted)
+    test('a move that was killed when only one server had changed a table is completed', async () => {
+      const command = client.command.bind(client);
+      const killed = vi.spyOn(client, 'command').mockImplementation(async (statement) => {
+        if (!statement.query.startsWith('CREATE OR REPLACE TABLE')) return command(statement);
+        await command({ ...statement, query: statement.query.replace(/ ON CLUSTER `[^`]+`/, '') });
+        throw new Error('killed');
+      });
+      const move = { cluster: nodes.cluster, logical: 2, to: 2 };
+      await expect(moveShard(client, move)).rejects.toThrow('killed');
+      killed.mockRestore();
+      expect(await moveShard(client, move)).toMatchObject({ logical: 2, from: 1, to: 2 });
+      expect(await moveShard(client, { ...move, to: 1 })).toMatchObject({ logical: 2, from: 2, to: 1 });
+    });
+
+    test('a logical shard moves to the added one with its names, and every node reads it there', async () => {
+      await client.command({
+        query: `INSERT INTO names (kind, scope, name, id, workspace_id, version, deleted)
         SELECT 'link', 'go.acme.com', toString(number), number, 1, 1, 0 FROM numbers(1000)`,
+      });
+      const report = await moveShard(client, { cluster: nodes.cluster, logical: 1, to: 3 });
+      expect(report).toMatchObject({
+        logical: 1,
+        from: 2,
+        to: 3,
+        rows: { click_events: 2, link_totals: 2, workspace_slots: 2 },
+      });
+      expect(report.rows.names).toBeGreaterThan(0);
+      const settings = { force_optimize_skip_unused_shards: 2 };
+      for (const node of nodeClients) {
+        const query = 'SELECT count() FROM click_events WHERE workspace_id = 841';
+        expect(await node.rows({ query, settings })).toEqual([['1']]);
+      }
+      const all = await client.rows({ query: 'SELECT name FROM names ORDER BY name' });
+      expect(all.length).toBe(1000);
+      expect(await Promise.all(nodeClients.map((node) => one('SELECT count() FROM click_events_local', node)))).toEqual(
+        ['840', '838', '2'],
+      );
     });
-    const report = await moveShard(client, { cluster: nodes.cluster, logical: 1, to: 3 });
-    expect(report).toMatchObject({
-      logical: 1,
-      from: 2,
-      to: 3,
-      rows: { click_events: 2, link_totals: 2, workspace_slots: 2 },
-    });
-    expect(report.rows.names).toBeGreaterThan(0);
-    const settings = { force_optimize_skip_unused_shards: 2 };
-    for (const node of nodeClients) {
-      const query = 'SELECT count() FROM click_events WHERE workspace_id = 841';
-      expect(await node.rows({ query, settings })).toEqual([['1']]);
-    }
-    const all = await client.rows({ query: 'SELECT name FROM names ORDER BY name' });
-    expect(all.length).toBe(1000);
-    expect(await Promise.all(nodeClients.map((node) => one('SELECT count() FROM click_events_local', node)))).toEqual([
-      '840',
-      '838',
-      '2',
-    ]);
   });
 });
 
