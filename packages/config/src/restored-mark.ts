@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 const restoredMarkSchema = z.object({
-  /** When the backup was made. */
+  /** When the backup was created. */
   backupAt: z.iso.datetime(),
   /** Present until the directory has all parts of the backup. */
   isPartial: z.literal(true).optional(),
@@ -32,4 +32,12 @@ export function writeRestoredMark(dataDir: string, mark: RestoredMark): void {
 /** Removes the mark, when the restored stores have been prepared. */
 export function removeRestoredMark(dataDir: string): void {
   rmSync(fileIn(dataDir), { force: true });
+}
+
+/** What is wrong with a directory in which a restore was interrupted before all parts of the backup were there; undefined for any other. */
+export function partialRestore(dataDir: string): string | undefined {
+  const mark = readRestoredMark(dataDir);
+  return mark?.isPartial === true
+    ? `DATA_DIR ${dataDir} has only a part of the backup of ${mark.backupAt}, because waymark restore was interrupted: empty it, or set DATA_DIR to another directory, and repeat that command`
+    : undefined;
 }

@@ -108,18 +108,8 @@ async function returnFromLostDomains(
   return results.map((link) => byId.get(link.id) ?? link);
 }
 
-/**
- * Detaches links from folders, tags and webhooks that were removed meanwhile.
- *
- * @returns the results, with the links as they are stored now
- */
-async function detachFromLost(
-  { catalog }: LinkRuleDeps,
-  workspaceId: string,
-  results: readonly Result[],
-): Promise<readonly Result[]> {
-  const links = results.filter(isLink);
-  /** The ids whose record does not exist. */
+/** The folders, tags and webhooks to which links refer and that do not exist. */
+async function lostReferences({ catalog }: LinkRuleDeps, workspaceId: string, links: readonly LinkRecord[]) {
   const lostOf = async (
     ids: readonly string[],
     getMany: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, unknown>>,
@@ -144,18 +134,34 @@ async function detachFromLost(
   ]);
   const isAttached = ({ folderId, tagIds, webhookIds }: LinkRecord) =>
     folders.has(folderId ?? '') || tagIds.some((id) => tags.has(id)) || webhookIds.some((id) => webhooks.has(id));
+  return { folders, tags, webhooks, isAttached };
+}
+
+/**
+ * Detaches links from folders, tags and webhooks that were removed meanwhile.
+ *
+ * @returns the results, with the links as they are stored now
+ */
+async function detachFromLost(
+  deps: LinkRuleDeps,
+  workspaceId: string,
+  results: readonly Result[],
+): Promise<readonly Result[]> {
+  const links = results.filter(isLink);
+  const { isAttached } = await lostReferences(deps, workspaceId, links);
   const attached = links.filter(isAttached).map(({ id }) => id);
   if (attached.length === 0) return results;
-  const detached = await catalog.links.updateMany(workspaceId, attached, (link) =>
-    isAttached(link)
-      ? {
-          ...link,
-          folderId: folders.has(link.folderId ?? '') ? null : link.folderId,
-          tagIds: link.tagIds.filter((id) => !tags.has(id)),
-          webhookIds: link.webhookIds.filter((id) => !webhooks.has(id)),
-        }
-      : link,
-  );
+  const detached = await deps.catalog.links.updateMany(workspaceId, attached, async (link) => {
+    // Looked up again under the lock: a webhook is attached to its links before it is stored.
+    const lost = await lostReferences(deps, workspaceId, [link]);
+    if (!lost.isAttached(link)) return link;
+    return {
+      ...link,
+      folderId: lost.folders.has(link.folderId ?? '') ? null : link.folderId,
+      tagIds: link.tagIds.filter((id) => !lost.tags.has(id)),
+      webhookIds: link.webhookIds.filter((id) => !lost.webhooks.has(id)),
+    };
+  });
   const byId = new Map(detached.map((link) => [link.id, link]));
   return results.map((result) => (isLink(result) ? (byId.get(result.id) ?? result) : result));
 }

@@ -40,6 +40,8 @@ it('a restore that ends between two parts of the backup leaves a mark of that', 
   symlinkSync(join(directory, 'missing'), join(to, 'redis'));
   expect((await runCommand({ DATA_DIR: to }, 'restore', backup)).code).toBe(1);
   expect(readdirSync(to).sort()).toEqual(['clickhouse', 'instance.key', 'redis', 'restored.json']);
+  const partial = { code: 1, stderr: expect.stringContaining('only a part of the backup') };
+  expect(await runCommand({ DATA_DIR: to }, 'restored', '--backup', BACKUP_AT)).toMatchObject(partial);
   expect(readRestoredMark(to)).toMatchObject({ isPartial: true });
 });
 

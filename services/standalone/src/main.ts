@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { adminKeyFiles, describeSettings, environmentWith, loadSettings, type Settings } from '@waymark/config';
+import {
+  adminKeyFiles,
+  describeSettings,
+  environmentWith,
+  loadSettings,
+  partialRestore,
+  type Settings,
+} from '@waymark/config';
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { createDataDir } from './data-dir/create-data-dir.js';
 import { limitLogs, openLog } from './data-dir/log-files.js';
-import { rejectPartialRestore } from './data-dir/partial-restore.js';
 import { findFirstKey, removeFirstKey } from './first-key.js';
 import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
 import { prepareInProcess } from './prepare-process.js';
@@ -78,7 +84,8 @@ await runService(
   async () => {
     try {
       createDataDir(settings.dataDir);
-      rejectPartialRestore(settings.dataDir);
+      const partial = partialRestore(settings.dataDir);
+      if (partial !== undefined) throw new Error(partial);
       const logger = fileLogger(settings);
       logger.info({ settings: describeSettings(settings) }, 'starting');
       return await start(settings, logger, startAbort.signal);

@@ -32,6 +32,14 @@ export function folderDetacher(links: RecordStore<LinkRecord>): Detach {
 
 /** Attaches webhooks to links. A link stores the ids of its webhooks, so that a click needs no look-up. */
 export function webhookLinks(links: RecordStore<LinkRecord>) {
+  /** Attaches the webhook to these links as well. */
+  async function add(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
+    if (linkIds.length === 0) return;
+    await links.updateMany(workspaceId, linkIds, (link) =>
+      link.webhookIds.includes(webhookId) ? link : { ...link, webhookIds: [...link.webhookIds, webhookId] },
+    );
+  }
+
   /** Attaches the webhook to exactly these links, and detaches it from all others. */
   async function attach(workspaceId: string, webhookId: string, linkIds: readonly string[]): Promise<void> {
     const attached = new Set(linkIds);
@@ -45,12 +53,9 @@ export function webhookLinks(links: RecordStore<LinkRecord>) {
       ...link,
       webhookIds: link.webhookIds.filter((id) => id !== webhookId),
     }));
-    if (linkIds.length === 0) return;
-    await links.updateMany(workspaceId, linkIds, (link) =>
-      link.webhookIds.includes(webhookId) ? link : { ...link, webhookIds: [...link.webhookIds, webhookId] },
-    );
+    await add(workspaceId, webhookId, linkIds);
   }
   const detach: Detach = (workspaceId, webhookId) => attach(workspaceId, webhookId, []);
-  return { attach, detach };
+  return { add, attach, detach };
 }
 export type WebhookLinks = ReturnType<typeof webhookLinks>;

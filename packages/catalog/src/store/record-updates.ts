@@ -15,6 +15,9 @@ import {
   type WriteDeps,
 } from './write-context.js';
 
+/** Longer than any process answers from a copy of a record whose change was not published. */
+const UNPUBLISHED_MS_MAX = 120_000;
+
 /** @throws ApiError when a name cannot be stored, or two of the records would gain the same name */
 function checkDistinct(names: readonly Name[]): void {
   const seen = new Set<string>();
@@ -88,6 +91,10 @@ export function createChanger<R extends CatalogRecord>(
     };
   }
 
+  /** Whether the record was stored so lately that another process may have an older copy. The version of a change is its time. */
+  const isYoung = ({ record, version }: Stored<R>) =>
+    Math.max(version, Date.parse(record.createdAt)) > deps.now() - UNPUBLISHED_MS_MAX;
+
   /** The change without names that another record has, other than the first name, by which the record is found. */
   async function withoutTaken(one: Written<R>): Promise<Written<R>> {
     const [first, ...others] = one.gained;
@@ -131,7 +138,8 @@ export function createChanger<R extends CatalogRecord>(
 
   /**
    * Changes all of the records or, when `change` throws for one or a name is taken, none. A record for which `change` returns the
-   * same object is not written, but copies older than it are evicted: the process that stored it may have ended before it published it.
+   * same object is not written, but if it is young, copies older than it are evicted: the process that stored it may have ended before it
+   * published it.
    *
    * @param options.mayLackNames whether a record goes without names that another record has, other than its first name
    * @returns the records that exist, as they are stored now, in the order of `ids`
@@ -149,7 +157,7 @@ export function createChanger<R extends CatalogRecord>(
       const changed = mayLackNames ? await Promise.all(wanted.map(withoutTaken)) : wanted;
       if (changed.length > 0) await write(workspaceId, changed, lock);
       const unchanged = found
-        .filter((_stored, index) => changes[index] === undefined)
+        .filter((stored, index) => changes[index] === undefined && isYoung(stored))
         .map((stored): Written<R> => ({ stored, gained: kind.names(stored.record), lost: [] }));
       return {
         records: found.map(({ record }, index) => changes[index]?.stored.record ?? record),

@@ -31,7 +31,7 @@ export function createWebhooks(
    * which has no effect, rather than a webhook without its links.
    */
   function attachment({ workspaceId, id }: WebhookRecord, linkIds: readonly string[]): Creation {
-    const attach = () => links.attach(workspaceId, id, linkIds);
+    const attach = () => links.add(workspaceId, id, linkIds);
     return {
       lockName: linksLock(id),
       names: [],

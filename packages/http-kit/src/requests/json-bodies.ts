@@ -51,6 +51,13 @@ async function readAbsentAsEmpty(request: FastifyRequest): Promise<void> {
   if (request.body === undefined) request.body = {};
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set on routes for changes that have effects also without a field, so that a body that was lost on the way is refused. */
+    needsBody?: boolean;
+  }
+}
+
 /**
  * An `onRoute` hook that makes a route for changes read an absent body as `{}` if none of its fields is required: in the types of SDKs such a body
  * is optional. The JSON value `null` is a body, which is refused. Set the hook before any route is added.
@@ -58,7 +65,8 @@ async function readAbsentAsEmpty(request: FastifyRequest): Promise<void> {
 export function acceptAbsentBody(route: RouteOptions): void {
   const { body } = route.schema ?? {};
   const isChange = [route.method].flat().every((method) => CHANGES.has(method));
-  if (!isChange || !(body instanceof z.ZodType) || !body.safeParse({}).success) return;
+  if (!isChange || route.config?.needsBody === true || !(body instanceof z.ZodType) || !body.safeParse({}).success)
+    return;
   route.preValidation = [readAbsentAsEmpty, ...[route.preValidation ?? []].flat()];
   route.schema = { ...route.schema, [OPTIONAL_BODY]: true } as FastifySchema;
 }

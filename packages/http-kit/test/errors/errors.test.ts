@@ -277,6 +277,7 @@ describe('request bodies', () => {
     start((routes) => {
       routes.patch('/optional', { schema: { body } }, async (request) => ({ read: request.body }));
       routes.patch('/required', { schema: { body: z.object({ a }) } }, async () => 'read');
+      routes.patch('/needed', { config: { needsBody: true }, schema: { body } }, async () => 'read');
       routes.post('/optional', { schema: { body } }, async () => 'read');
     });
     const send = (method: 'PATCH' | 'POST', url: string, payload?: string, headers = {}) =>
@@ -289,7 +290,11 @@ describe('request bodies', () => {
     expect((await send('PATCH', '/optional', '{"a":"b"}', json)).json()).toEqual({ read: { a: 'b' } });
     for (const text of ['null', '[]', '"a"', '7', 'false', '{', ' ', '{"a":7}'])
       expect((await send('PATCH', '/optional', text, json)).statusCode, text).toBe(400);
-    for (const response of [await send('PATCH', '/required'), await send('POST', '/optional')]) {
+    for (const response of [
+      await send('PATCH', '/required'),
+      await send('PATCH', '/needed'),
+      await send('POST', '/optional'),
+    ]) {
       expect(response.statusCode).toBe(400);
       expect(response.json().error.message).toBe('required: body: is required');
     }

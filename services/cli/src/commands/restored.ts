@@ -1,5 +1,5 @@
 import { afterRestore } from '@waymark/catalog';
-import { writeRestoredMark } from '@waymark/config';
+import { partialRestore, writeRestoredMark } from '@waymark/config';
 import type { Redis } from 'ioredis';
 import { hasData } from '../backup/data-files.js';
 import { CommandError } from '../command-error.js';
@@ -36,6 +36,8 @@ export async function prepareRestored(options: { readonly backup: RawOption }): 
       throw new CommandError(
         `${dataDir} contains no data: is DATA_DIR, or are REDIS_URL and CLICKHOUSE_URL, set otherwise?`,
       );
+    const partial = partialRestore(dataDir);
+    if (partial !== undefined) throw new CommandError(partial);
     writeRestoredMark(dataDir, { backupAt });
     return { data: { dataDir, backupAt }, lines: [`the next npm run up prepares the restored stores of ${dataDir}`] };
   }

@@ -154,7 +154,10 @@ export async function lacksFirstLink(
   return status === 'approved' && (await partners.links(workspaceId, id, 1)).length === 0;
 }
 
-/** Creates the first link of an enrolled partner unless it has one. @returns whether it has created it */
+/** How long after an enrolment a partner without a link is taken for one whose enrolment was interrupted, not for one whose links were removed. */
+const ENROLMENT_MS_MAX = 24 * 3_600_000;
+
+/** Creates the first link of an enrolled partner unless it has one. @returns whether that completes an enrolment that was interrupted */
 export async function ensureFirstLink(
   deps: LinkDeps,
   caller: PartnerCaller,
@@ -168,7 +171,7 @@ export async function ensureFirstLink(
     if (!(await lacksFirstLink(catalog, partner))) return false;
     await createFirstLink(deps, caller, { ...body, ...ownership(partner, caller) }, firstKey(partner, body.prefix));
     await copyChangedTenant(deps, partner);
-    return true;
+    return deps.now() - Date.parse(partner.createdAt) < ENROLMENT_MS_MAX;
   });
 }
 

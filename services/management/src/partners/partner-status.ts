@@ -108,17 +108,19 @@ export async function approveApplication(
   const link = await linkBody(deps, caller, { props: undefined });
   const context = await linkContext(deps, caller, [link]);
   completeLink(context, link, draftLink(context, link));
+  let isEnrolled = false;
   const partner = await catalog.partners.update(workspace.id, body.partnerId, async (record) => {
     if (await lacksFirstLink(catalog, record)) return {};
     checkPending(record);
+    isEnrolled = true;
     const groupId = body.groupId || record.groupId || program.defaultGroupId;
     return { status: 'approved', groupId, programId: program.id, rejection: null };
   });
   try {
-    await ensureFirstLink(deps, caller, partner, link);
+    isEnrolled = (await ensureFirstLink(deps, caller, partner, link)) || isEnrolled;
   } finally {
     // Also without its link: the partner stays approved.
-    await notifyEnrolled(deps, caller, partner);
+    if (isEnrolled) await notifyEnrolled(deps, caller, partner);
   }
   return partner.id;
 }

@@ -112,6 +112,23 @@ describe('webhooks receive events', () => {
     },
   );
 
+  it('not again for a partner whose links were removed since its enrolment', async () => {
+    const partner = { name: 'Eve', email: 'eve@example.com' };
+    const { body } = await caller.call<{ links: { id: string }[] }>('POST', '/partners', partner);
+    await caller.call('DELETE', `/links/${body.links[0]?.id}`);
+    // The deliveries end, and the marks of events that are sent once expire.
+    for (const kept of ['*webhooks-sent:*', `${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:*`])
+      await management.redis.del(await management.redis.keys(kept));
+    const { database, server } = management;
+    const later = await startManagement(() => Date.now() + 2 * 24 * 3_600_000, {}, { server, database });
+    onTestFinished(() => later.close());
+    const headers = { authorization: `Bearer ${caller.token}` };
+    expect((await later.app.inject({ method: 'POST', url: '/partners', payload: partner, headers })).statusCode).toBe(
+      201,
+    );
+    expect((await queuedEvents()).map(({ event }) => event)).toEqual(['link.created']);
+  });
+
   it('for a new partner whose data could not be read at once', async () => {
     const { catalog } = management;
     const failing = vi.spyOn(catalog.partners, 'totals').mockRejectedValue(new TypeError('away'));

@@ -86,6 +86,7 @@ export async function scheduleRoutes(app: App, { catalog, saver }: ScheduleRoute
     '/exports/schedules/:id',
     {
       onRequest: authenticateWriter,
+      config: { needsBody: true },
       schema: {
         summary: 'Update an export schedule',
         description:
