@@ -34,7 +34,7 @@ export function removeRestoredMark(dataDir: string): void {
   rmSync(fileIn(dataDir), { force: true });
 }
 
-/** What is wrong with a directory in which a restore was interrupted before all parts of the backup were there; undefined for any other. */
+/** The error message for a directory in which a restore was interrupted before all parts of the backup were there; undefined for any other. */
 export function partialRestore(dataDir: string): string | undefined {
   const mark = readRestoredMark(dataDir);
   return mark?.isPartial === true

@@ -9,11 +9,11 @@ type ReferenceFields = Pick<
   'domain' | 'tagIds' | 'tagNames' | 'tagId' | 'folderId' | 'programId' | 'partnerId' | 'tenantId' | 'webhookIds'
 >;
 
-/** The resources that the bodies of a request refer to, by id unless something else is said. A resource that does not exist is absent. */
+/** The resources that the bodies of a request refer to, by id unless stated otherwise. A resource that does not exist is absent. */
 export interface LinkReferences {
   /** The domain for links whose body has none: the primary domain of the workspace, or else the default domain. */
   readonly fallbackDomain: string | undefined;
-  /** Slugs of the referenced domains that belong to the workspace, and of its primary domain if a body names none, as of `domainName`. */
+  /** Slugs of the workspace's own domains that bodies name, in the form of `domainName`, and of its primary domain if a body names none. */
   readonly ownDomains: ReadonlySet<string>;
   /** The default domain of the installation. */
   readonly defaultDomain: string | undefined;

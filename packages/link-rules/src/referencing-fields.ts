@@ -50,7 +50,7 @@ export function folderWriteRefusal(
   return new ApiError('forbidden', `You are not allowed to change links of the folder${name}.`);
 }
 
-/** @throws ApiError forbidden when the caller may not change links of the folder. What it may see: `checkFolderVisible` of the catalog */
+/** @throws ApiError forbidden when the caller may not change links of the folder. `checkFolderVisible` checks what the caller may see. */
 export function checkFolderWritable(caller: Pick<LinkContext, 'apiKey'>, folder: FolderRecord | undefined): void {
   const refusal = folderWriteRefusal(caller, folder);
   if (refusal !== undefined) throw refusal;

@@ -30,7 +30,7 @@ it('a restore has the next start prepare the stores', async () => {
   expect(mark).not.toHaveProperty('isPartial');
 });
 
-it('a restore that ends between two parts of the backup leaves a mark of that', async () => {
+it('a restore that ends between two parts of the backup marks DATA_DIR as partly restored', async () => {
   const directory = aDirectory();
   const [from, to, backup] = ['from', 'to', 'backup'].map((name) => join(directory, name)) as [string, string, string];
   for (const part of ['clickhouse', 'redis']) mkdirSync(join(from, part), { recursive: true });

@@ -18,11 +18,11 @@ import type { Redis } from 'ioredis';
 import { keepFirstKey } from './first-key.js';
 import type { Stores } from './stack.js';
 
-/** How long a step is repeated that a store, or the locks of a start which was killed, refuse. Locks expire after thirty seconds. */
+/** How long a step is repeated that fails with 500: a store is away, or a killed start has left its locks, which expire after thirty seconds. */
 const REFUSED_MS_MAX = 30_000;
 const PAUSE_MS = 500;
 
-/** Repeats `work` while it is answered 500. @throws its last error */
+/** Repeats `work` while it fails with 500. @throws its last error */
 async function whileRefused<T>(work: () => Promise<T>): Promise<T> {
   const untilMs = Date.now() + REFUSED_MS_MAX;
   for (;;) {
@@ -51,7 +51,7 @@ async function createFirstWorkspace(catalog: Catalog, domain: string): Promise<s
   return created.apiKey.token;
 }
 
-/** Codes of errors that a later attempt to add a domain would get as well: the start goes on without it. */
+/** Codes of errors with which every attempt to add a domain would fail: the start continues without the domain. */
 const LASTING: ReadonlySet<string> = new Set(['conflict', 'forbidden', 'unprocessable_entity']);
 
 /** Adds the default domain to the default workspace, in case DEFAULT_DOMAIN has changed since the first start. */

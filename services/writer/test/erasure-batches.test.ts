@@ -44,7 +44,7 @@ it('a batch removes also what was queued again while it ran, such as a delivery 
   const { workspace } = await catalog.workspaces.create({ name: 'Queued', slug: 'queued', plan: 'enterprise' });
   // The mutation rewrites the names of the workspace.
   await removeOldPartsAtOnce(database.client, ['names']);
-  // Of no record, and before other tests write any, so that no other table has parts to rewrite.
+  // An id of no record, used before other tests write records, so that no other table has parts to rewrite.
   const id = createResourceId('customer', Date.now());
   const subject = { externalId: 'eve', customerIds: [id] };
   const erasure = await catalog.erasures.accept(workspace.id, subject, 'delete');

@@ -264,7 +264,7 @@ FROM workspaces FINAL WHERE workspace_id = {unreadable:UInt64}`,
   await retention.close();
 });
 
-test('a writer that has lost its lease while it counted starts no deletion beside that of another one', async () => {
+test('a writer that has lost its lease while it counted starts no deletion', async () => {
   const workspace = await aWorkspace({ eventRetentionDays: 40 });
   await storeEvents(workspace, [50]);
   const before = await mutations();

@@ -156,7 +156,7 @@ describe('the writer process', () => {
     }
   });
 
-  it('records an insert with the number of inserts of the other queue shards, after which ClickHouse may have dropped its token', async () => {
+  it('records each insert with the number of inserts of the other queue shards, which shows whether ClickHouse still has its token', async () => {
     const shard = await startRedis();
     const [client, other] = [new Redis(redis.url), new Redis(shard.url)];
     const producer = await aProducer();
@@ -181,7 +181,7 @@ describe('the writer process', () => {
     }
   });
 
-  it('delivers to no address of this machine unless the operator allows it', async () => {
+  it('delivers to no address of this machine by default', async () => {
     let requests = 0;
     const receiver = createServer((_request, response) => {
       requests += 1;

@@ -41,7 +41,7 @@ export interface EndedWithin {
 export interface RunOptions {
   /** Stops the run before the next link when it aborts. */
   readonly leaseLost: AbortSignal;
-  /** Called for each link that the run has changed, before it goes on: no later run reports that link. Must not reject. */
+  /** Called for each link that the run has changed, before the run continues: no later run reports that link. Must not reject. */
   readonly onChanged: (link: LinkRecord) => Promise<void>;
 }
 

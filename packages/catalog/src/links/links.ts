@@ -203,8 +203,8 @@ export function createLinks(deps: LinksDeps) {
     },
 
     /**
-     * Runs `work` under a lock on each name, such as a destination, so that of two requests that create a link only if there is none, one
-     * finds the link of the other.
+     * Runs `work` under a lock on each name, such as a destination. Of two requests that create a link only if there is none, the second
+     * then finds the link of the first.
      */
     async underLinkLocks<T>(workspaceId: string, names: readonly string[], work: () => Promise<T>): Promise<T> {
       const lock = await deps.locks.take(names.map((name) => `link-url/${workspaceId}/${hashToken(name)}`));

@@ -10,7 +10,7 @@ export function reconnectWith(leader: Redis, follower: Redis): () => void {
   let isOutdated = false;
 
   function leave(): void {
-    // ioredis gives up a connection that is ended while it looks up its server at Sentinels or the nodes of a cluster.
+    // ioredis does not reconnect a connection that is ended while the address of its server is looked up at Sentinels or nodes of a cluster.
     if (follower.status === 'connecting') isOutdated = true;
     else follower.disconnect(true);
   }

@@ -124,7 +124,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
      *
      * @param countMax maximum number of records of this kind in the workspace; null = unlimited
      * @param options.createdAt ISO 8601; by default now
-     * @param options.companions further ones; see {@link Relations}
+     * @param options.companions further records to create with it; see {@link Relations}
      * @throws ApiError forbidden (quota), conflict when a unique name is taken
      */
     async create(

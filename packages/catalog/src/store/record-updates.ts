@@ -15,7 +15,7 @@ import {
   type WriteDeps,
 } from './write-context.js';
 
-/** Longer than any process answers from a copy of a record whose change was not published. */
+/** Longer than any process uses an older copy of a record whose change was not published. */
 const UNPUBLISHED_MS_MAX = 120_000;
 
 /** @throws ApiError when a name cannot be stored, or two of the records would gain the same name */
@@ -91,7 +91,7 @@ export function createChanger<R extends CatalogRecord>(
     };
   }
 
-  /** Whether the record was stored so lately that another process may have an older copy. The version of a change is its time. */
+  /** Whether the record was stored so recently that another process may have an older copy. The version of a change is its time. */
   const isYoung = ({ record, version }: Stored<R>) =>
     Math.max(version, Date.parse(record.createdAt)) > deps.now() - UNPUBLISHED_MS_MAX;
 

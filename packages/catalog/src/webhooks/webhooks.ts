@@ -13,7 +13,7 @@ const SECRET_BYTES = 16;
 /** Maximum number of webhooks of a workspace: each change is queued once for each of them. */
 export const WEBHOOKS_MAX = 100;
 
-/** The lock on what links a webhook is attached to. */
+/** The lock on the set of links that a webhook is attached to. */
 const linksLock = (webhookId: string) => `webhook-links/${webhookId}`;
 
 /** The operations on webhooks (docs/reference/webhooks.md). Their signing secrets are stored encrypted. */
@@ -27,7 +27,7 @@ export function createWebhooks(
   const resources = createResources(store, WEBHOOK_RULES, deps, { detach: links.detach });
 
   /**
-   * A step of the creation of a webhook, which attaches it to links before it is stored: a killed creation leaves links that name no webhook,
+   * A step of the creation of a webhook, which attaches it to links before it is stored: a killed creation leaves an id of no webhook in links,
    * which has no effect, rather than a webhook without its links.
    */
   function attachment({ workspaceId, id }: WebhookRecord, linkIds: readonly string[]): Creation {
@@ -40,7 +40,7 @@ export function createWebhooks(
       check: async () => [],
       nameRows: () => [],
       insert: attach,
-      // Again, because a change of a link meanwhile has removed the webhook, which was not stored yet.
+      // Again, because a change of a link meanwhile may have removed the id of the webhook, which was not stored yet.
       updateCaches: attach,
       publish: async () => undefined,
     };

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
-it('a repeated request makes an erasure known to every process, if the process that accepted it was killed before it published it', async () => {
+it('a repeated request publishes an erasure to every process, if the process that accepted it was killed before it published it', async () => {
   const catalog = await connected(stores.catalog(), stores.client);
   const { workspace } = await aWorkspace(catalog);
   const customer = await catalog.customers.create(workspace.id, { externalId: 'erased' });

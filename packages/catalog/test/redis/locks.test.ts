@@ -29,7 +29,7 @@ it('the error of a lock that stays taken is logged with what is locked and whose
   connections.close();
 });
 
-it('requests that take the same names in another order do not wait for each other', async () => {
+it('requests that take the same names in different orders do not block each other', async () => {
   const connections = openConnections(client, 0, { warn: () => undefined });
   await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
   const { take } = createLocks(connections, Date.now);

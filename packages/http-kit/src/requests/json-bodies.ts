@@ -10,7 +10,7 @@ export const TEXT_BODY_TYPES = ['text/plain', 'application/x-www-form-urlencoded
 
 const JSON_TYPE = 'application/json';
 
-/** Name in a route's schema, and in its operation, for the fact that its body may be absent. */
+/** Field of a route's schema, and of its operation in the document, which says that the body may be absent. */
 export const OPTIONAL_BODY = 'x-optional-body';
 
 /** The methods of changes. `PUT` of a link or a tag is another name of its `PATCH`. */
@@ -53,7 +53,7 @@ async function readAbsentAsEmpty(request: FastifyRequest): Promise<void> {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Set on routes for changes that have effects also without a field, so that a body that was lost on the way is refused. */
+    /** Set on routes for changes that have effects also without a field: they refuse a request without a body. */
     needsBody?: boolean;
   }
 }

@@ -65,8 +65,8 @@ export async function runService(start: () => Promise<Service>, options: RunServ
   }
   if (isForked) {
     process.once('disconnect', () => stop('parent gone'));
-    // If the parent died while this process was loading, `disconnect` was emitted before, or is in the next turn of the event loop: Node 24
-    // loads modules without one.
+    // If the parent ended while this process was loading, `disconnect` was emitted already, or is emitted in the next turn of the event loop:
+    // Node 22 and 24 load modules without a turn of the event loop.
     await nextTurn();
     if (stopRequests > 0) return;
     if (!process.connected) return stop('parent gone');

@@ -29,7 +29,7 @@ export function toItem(row: number, record: unknown, read: (record: unknown) => 
 /**
  * Parses the position that an earlier import of the same source stored; undefined without one. Its type is not checked.
  *
- * @throws SyntaxError for a text that is no JSON
+ * @throws SyntaxError for a text that is not JSON
  */
 export function positionOf<T extends object>(text: string | undefined): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);

@@ -8,7 +8,7 @@ export interface ComponentStatus {
   /** `restarted`: up, less than five minutes after a restart or kill. `unknown`: Redis, which has the heartbeats, is away. */
   readonly state: 'up' | 'down' | 'restarted' | 'unknown';
   /**
-   * Since when it has this state. Up: the start, of several processes the first, after a kill the latest. Otherwise the last heartbeat, the
+   * Since when it has this state. `up`, `restarted`: the first start of the running processes, after a kill the latest. Else the last heartbeat, the
    * end of the last process, or the first check that a store did not answer.
    */
   readonly since: number;

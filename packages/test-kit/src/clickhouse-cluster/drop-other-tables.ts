@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
 
-/** Events and what is counted of them, and records of each kind: placed by workspace, placed by a hash, and read by reports. */
+/** Events, their counts, and of records one table that is placed by workspace, one that is placed by a hash, and one that reports read. */
 const KEPT =
   /_events$|^(?:link|customer)_totals$|^workspace_slots$|^link_days$|^click_aliases$|^names$|^links$|^workspaces$/;
 

@@ -71,7 +71,7 @@ export function createEventJobLimit({ redis, onDropped, logger }: EventJobLimitD
   async function countAndRefuse(kind: EventTableKind, workspaceId: string, jobs: readonly PlannedJob[]) {
     const isScarce = (await readMemory()) > MEMORY_SHARE_MAX;
     const max = BYTES_MAX[kind];
-    // Webhooks below their share lose nothing: all of them together add less than the bound once more.
+    // Webhooks below their share lose nothing: together they add less than the bound to what waits.
     return waiting.add(workspaceId, jobs, isScarce ? { ofWorkspace: max, ofWebhook: max / WEBHOOKS_MAX } : undefined);
   }
 

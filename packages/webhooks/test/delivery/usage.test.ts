@@ -31,7 +31,7 @@ test.each([
   [2, false],
   [3, true],
   [4, true],
-])('of a quota of three events, %i leave no clicks for webhooks: %s', async (events, isOver) => {
+])('after %i events, a quota of three is used up: %s', async (events, isOver) => {
   const eventUsage = { ...fixture.catalog.eventUsage, thisMonth: async () => events };
   await fixture.catalog.workspaces.update(fixture.workspaceId, { quotas: { eventsPerMonth: 3 } });
   expect(await isOverQuota({ ...fixture.catalog, eventUsage }, fixture.workspaceId)).toBe(isOver);

@@ -161,7 +161,7 @@ export async function restore(
   let bytes: number;
   try {
     bytes = await interruptible('interrupted, nothing is restored', (signal) => copyData(entries, from, draft, signal));
-    // No stack starts while the mark says so: this process may be killed between two parts.
+    // No stack starts with this mark, because this process may be killed between two parts.
     writeRestoredMark(dataDir, { backupAt: startedAt, isPartial: true });
     for (const name of BACKUP_ENTRIES) {
       if (entries.some(({ path }) => path === name)) renameSync(join(draft, name), join(dataDir, name));

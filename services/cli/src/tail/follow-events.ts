@@ -23,7 +23,7 @@ const EVENTS = new Set<string | undefined>(['click', 'lead', 'sale']);
  */
 export function followEvents({ api, path, onEvent, onStatus, signal }: FollowOptions): Promise<never> {
   let lastId: string | undefined;
-  /** The pause that the API demands before the next connection. */
+  /** The pause before the next connection, from the field `retry` of the stream. */
   let retryMs: number | undefined;
 
   return api.untilDone(async (progressed) => {

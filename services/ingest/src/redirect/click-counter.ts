@@ -35,7 +35,7 @@ export interface CountedClick {
 
 /**
  * Counts visits of links. For each it returns the click that is recorded now or was within the last hour, else an unrecorded one, with an id
- * under which no click is stored, or only by a later attempt. Never rejects: the visitor is redirected even when recording fails.
+ * under which no click is stored, unless a later attempt stores it. Never rejects: the visitor is redirected even when recording fails.
  */
 export function createClickCounter(deps: ClickCounterDeps) {
   const erased = deps.catalog.erasures.people;
@@ -53,7 +53,7 @@ export function createClickCounter(deps: ClickCounterDeps) {
     let ownId: string | undefined;
     try {
       const trigger = isScan ? 'qr' : 'link';
-      // The id of another link's click is in its cookie only. A lead that refers to it waits until the click is stored.
+      // The id of any other click is only in the visitor's cookie. A lead that refers to it waits until the click is stored.
       const isPassedOn = prepared.passesClickId && isIdentified;
       const found = clickProducer(deps, prepared.link.workspaceId);
       // Nearly always synchronous. `await` would suspend the visit and let other requests run first.

@@ -157,7 +157,7 @@ export async function lacksFirstLink(
 /** How long after an enrolment a partner without a link is taken for one whose enrolment was interrupted, not for one whose links were removed. */
 const ENROLMENT_MS_MAX = 24 * 3_600_000;
 
-/** Creates the first link of an enrolled partner unless it has one. @returns whether that completes an enrolment that was interrupted */
+/** Creates the first link of an enrolled partner unless it has one. @returns whether it has done so within a day of the partner's creation */
 export async function ensureFirstLink(
   deps: LinkDeps,
   caller: PartnerCaller,

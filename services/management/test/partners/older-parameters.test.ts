@@ -64,7 +64,7 @@ describe('GET /partners', () => {
 });
 
 describe('the order of GET /partners', () => {
-  /** In the order of enrolment; every total and every rate orders them in another way. */
+  /** In the order of enrolment. Most totals and rates order them differently. */
   const PARTNERS = [
     { name: 'a', clicks: 3, leads: 5, conversions: 1, sales: 1, saleAmount: 1200 },
     { name: 'b', clicks: 9, leads: 1, conversions: 2, sales: 6, saleAmount: 800 },

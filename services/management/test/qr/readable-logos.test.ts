@@ -17,7 +17,7 @@ const LOGOS: readonly (readonly [string, QrDrawing['logo']])[] = [
   ['a white square', { width: SIDE, height: SIDE, colorAt: () => WHITE }],
   ['squares', { width: SIDE, height: SIDE, colorAt: (x, y) => (((x >> 3) + (y >> 3)) % 2 === 0 ? BLACK : WHITE) }],
 ];
-/** How many of the logos each code is drawn with. In the short run they alternate: every pair of a logo, a level, a margin and a link. */
+/** How many of the logos each code is drawn with. In the short run they alternate, so that one logo is drawn with each level, margin and link. */
 const LOGOS_OF_CODE = rounds(LOGOS.length, 1);
 const MARGINS = [0, 2, 4, 12, 32];
 /** Short links of 14 to 200 characters, which are codes of 25 to 77 modules. */

@@ -102,7 +102,7 @@ it.each([
   },
 );
 
-it('a repeated removal of a webhook gives up what waits for it, if the first one was interrupted', async () => {
+it('a repeated removal of a webhook discards its waiting deliveries, if the first one was interrupted', async () => {
   await management.catalog.webhooks.remove(caller.workspaceId, hookId);
   expect((await caller.call('DELETE', `/webhooks/${hookId}`)).status).toBe(404);
   expect(await management.redis.exists(waitingKey())).toBe(0);

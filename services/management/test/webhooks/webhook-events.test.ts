@@ -104,7 +104,7 @@ describe('webhooks receive events', () => {
         applicant ? 200 : 201,
         ['link.created', 'partner.enrolled'],
       ]);
-      // Until here it has sent nothing. A process that goes on after all sends the same event.
+      // The killed process has sent nothing so far. If it continues after all, it sends the same event.
       process.kill();
       expect(await answer).toBe(500);
       const enrolled = (await queuedEvents()).filter(({ event }) => event === 'partner.enrolled');

@@ -135,7 +135,7 @@ describe('links of a webhook', () => {
       expect([status, await webhookIdsOf(link)]).toEqual([201, expect.arrayContaining([webhook.id])]);
       process.kill();
       await expect(creating).rejects.toThrow();
-      // A change of the link removes the webhook that does not exist.
+      // A change of the link removes the id of the webhook that does not exist.
       await acme.call('PATCH', `/links/${link}`, { comments: 'changed' });
       expect(await webhookIdsOf(link)).toEqual([webhook.id]);
     },
