@@ -19,15 +19,11 @@ quietly() {
 }
 
 require_node() {
-  command -v node >/dev/null 2>&1 || fail 'Node.js 20.19 or newer is needed, and no node is on the PATH.'
-  local version major minor
-  version=$(node -p process.versions.node)
-  major=${version%%.*}
-  minor=${version#*.}
-  minor=${minor%%.*}
-  if [ "$major" -lt 20 ] || { [ "$major" -eq 20 ] && [ "$minor" -lt 19 ]; }; then
-    fail "Node.js 20.19 or newer is needed; this is $version."
-  fi
+  command -v node >/dev/null 2>&1 || fail 'Node.js 20.19, 22.12 or 24 is needed, or a newer one, and no node is on the PATH.'
+  # As `engines` of package.json: the odd releases between lack what the services need.
+  node -e 'const [major, minor] = process.versions.node.split(".");
+    process.exit(major >= 24 || (major == 22 && minor >= 12) || (major == 20 && minor >= 19) ? 0 : 1)' ||
+    fail "Node.js 20.19, 22.12 or 24 is needed, or a newer one; this is $(node -v)."
 }
 
 # Runs `npm ci` unless node_modules already contains what the lockfile names.

@@ -31,7 +31,8 @@ export async function takeLease(redis: Redis, name: string): Promise<Lease | und
   const owner = randomUUID();
   const lost = new AbortController();
   /** Aborts `lost` unless it is cleared before the lease expires. @param sentMs when the command that took or renewed it was sent */
-  const expire = (sentMs: number) => setTimeout(() => lost.abort(), sentMs + LEASE_MS - performance.now()).unref();
+  const expire = (sentMs: number) =>
+    setTimeout(() => lost.abort(), Math.max(0, sentMs + LEASE_MS - performance.now())).unref();
   const takenMs = performance.now();
   if ((await redis.set(key, owner, 'PX', LEASE_MS, 'NX')) !== 'OK') return undefined;
   let expiry = expire(takenMs);

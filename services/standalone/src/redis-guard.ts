@@ -8,4 +8,6 @@ child.once('error', () => process.exit(127));
 child.once('exit', (code) => process.exit(code ?? 1));
 process.once('disconnect', () => child.kill('SIGKILL'));
 process.on('SIGTERM', () => child.kill('SIGTERM'));
-process.send?.({ pid: child.pid });
+process.send?.({ pid: child.pid }, undefined, undefined, () => {});
+// `disconnect` was emitted before, if the parent ended while this process was loading.
+if (!process.connected) child.kill('SIGKILL');

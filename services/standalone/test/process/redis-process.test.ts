@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identifyProcess } from '@waymark/config';
 import { connectRedis, redisSocketUrl } from '@waymark/redis';
@@ -28,6 +29,28 @@ const { launchRedis } = await import('${MODULE}');
 const options = { dataDir, socket, maxmemoryMb: 64, password: 'the-secret', env: { PATH: path } };
 await launchRedis(options, new AbortController().signal).catch((err) => console.log(err.message));
 `;
+
+const GUARD = new URL('../../dist/redis-guard.js', import.meta.url).pathname;
+
+/** Starts a command under the guard of Redis, and ends at once. */
+const KILLED_EARLY = `
+const [, , guard, mark] = process.argv;
+const { fork } = await import('node:child_process');
+fork(guard, [process.execPath, '-e', 'setInterval(() => {}, 1000)', mark]);
+process.kill(process.pid, 'SIGKILL');
+`;
+
+/** Whether a process has the text in its command line. Linux only. */
+function isRunning(mark: string): boolean {
+  return readdirSync('/proc').some((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(mark);
+    } catch {
+      // It has ended since.
+      return false;
+    }
+  });
+}
 
 /** A PATH that contains Redis but not setpriv, as on macOS. */
 function pathWithout(dataDir: string): string {
@@ -79,6 +102,19 @@ describe('Redis started for a stack', () => {
     parent.kill('SIGKILL');
     await waitFor(() => identifyProcess(pid) === undefined, { what: 'the end of Redis' });
   });
+
+  it.skipIf(!existsSync('/proc'))(
+    'ends also if that process is killed while the guard of Redis is loading',
+    async () => {
+      dataDir = temporaryDataDir();
+      const mark = randomUUID();
+      const script = join(dataDir, 'killed-early.mjs');
+      writeFileSync(script, KILLED_EARLY);
+      const parent = spawn(process.execPath, [script, GUARD, mark], { stdio: 'ignore' });
+      await once(parent, 'exit');
+      await waitFor(() => !isRunning(mark), { what: 'the end of the guard and its command' });
+    },
+  );
 
   it('writes to the disk before it answers, so that acknowledged events survive a loss of power', async () => {
     dataDir = temporaryDataDir();
