@@ -81,13 +81,17 @@ const CHECK_EVERY_MS = 50;
  */
 export async function endProcesses(processes: readonly ProcessIdentity[], waitMs = WAIT_MS): Promise<void> {
   const startMs = performance.now();
+  let killedMs: number | undefined;
   for (let running = processes.filter(isRunning); running.length > 0; running = running.filter(isRunning)) {
-    const waitedMs = performance.now() - startMs;
-    if (waitedMs > 2 * waitMs) {
+    const nowMs = performance.now();
+    if (killedMs !== undefined && nowMs - killedMs > waitMs) {
       const pids = running.map(({ pid }) => pid).join(', ');
       throw new Error(`processes of an earlier run cannot be ended (${pids}): end them, then start again`);
     }
-    if (waitedMs > waitMs) running.forEach(killProcess);
+    if (nowMs - startMs > waitMs) {
+      running.forEach(killProcess);
+      killedMs ??= nowMs;
+    }
     await delay(CHECK_EVERY_MS);
   }
 }
