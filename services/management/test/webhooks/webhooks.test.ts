@@ -141,6 +141,18 @@ describe('links of a webhook', () => {
     },
   );
 
+  it('stay attached to a new webhook that was stored after a change of a link had looked it up', async () => {
+    const link = await aLink();
+    const { body: webhook } = await create(acme, clicksOf(link));
+    const { webhooks } = management.catalog;
+    const { getMany } = webhooks;
+    // The first look-up checks the request, the second is made after the change is stored.
+    const lookUp = vi.spyOn(webhooks, 'getMany').mockImplementationOnce(getMany).mockResolvedValueOnce(new Map());
+    expect((await acme.call('PATCH', `/links/${link}`, { comments: 'changed' })).status).toBe(200);
+    expect([lookUp.mock.calls.length, await webhookIdsOf(link)]).toEqual([3, [webhook.id]]);
+    lookUp.mockRestore();
+  });
+
   it('stay attached to a new webhook if they are changed while it is created', async () => {
     const link = await aLink();
     const process = aProcess('INSERT INTO webhooks');

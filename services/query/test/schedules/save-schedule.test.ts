@@ -29,6 +29,13 @@ test('a schedule can be changed and disabled while its workspace has used up its
   expect(await patch({ disabled: true })).toMatchObject({ disabledReason: 'It was disabled by a request.' });
 });
 
+test('a change without a body is refused, because it would give the schedule the access of the key', async () => {
+  const { schedule, workspace } = await aSchedule(query);
+  const headers = { authorization: `Bearer ${workspace.token}` };
+  const answer = await query.app.inject({ method: 'PATCH', url: `/exports/schedules/${schedule.id}`, headers });
+  expect([answer.statusCode, answer.json().error?.message]).toEqual([400, 'required: body: is required']);
+});
+
 test('one can be disabled after the link of its filter was removed, and is only enabled with a filter that selects one', async () => {
   const { workspace, patch } = await aSavedSchedule();
   const link = await workspace.aLink({ key: 'a', externalId: 'one' });
