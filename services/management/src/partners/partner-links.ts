@@ -1,3 +1,4 @@
+import transliterate from '@sindresorhus/transliterate';
 import { type Catalog, linkVisibility, type PartnerRecord, prefixedKey, requireUrl } from '@waymark/catalog';
 import {
   ApiError,
@@ -78,19 +79,24 @@ export async function linkBody(
 const REMOVED_MARKS =
   /\p{Variation_Selector}|[\u0300-\u036f]|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]|[\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc]|[\u20d0-\u20ff]|[\u200c\u200d]/gu;
 
+/** The word in Latin letters without accents or, if it has letters that cannot be spelled so, in its own script. */
+function spelled(word: string): string {
+  const latin = transliterate(word).toLowerCase();
+  if (/^[a-z0-9]+$/.test(latin)) return latin;
+  return word.normalize('NFKD').replace(REMOVED_MARKS, '').normalize('NFC').toLowerCase();
+}
+
 /**
- * Derives a key from a text: letters and digits of any script, with everything else replaced by single hyphens. Letters beyond
- * U+FFFF are replaced too, because keys must not contain them.
+ * Derives a key from a text: its words in Latin letters and digits where they can be spelled so, with everything else replaced by single
+ * hyphens. Letters beyond U+FFFF are replaced too, because keys must not contain them.
  */
 function keyOf(text: string): string {
   const words = text
-    .normalize('NFKD')
+    .normalize('NFKC')
     .replace(REMOVED_MARKS, '')
-    .normalize('NFC')
-    .toLowerCase()
     .replace(/[\u{10000}-\u{10ffff}]/gu, ' ')
     .match(/[\p{Letter}\p{Number}][\p{Letter}\p{Mark}\p{Number}]*/gu);
-  return (words ?? []).join('-').slice(0, DERIVED_KEY_CHARS_MAX);
+  return (words ?? []).map(spelled).join('-').slice(0, DERIVED_KEY_CHARS_MAX);
 }
 
 /** The key of a partner's first link, including the prefix; undefined = a random key. */
