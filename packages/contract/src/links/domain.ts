@@ -38,6 +38,8 @@ export type Domain = z.infer<typeof domainSchema>;
 
 /** Apple reads at most 128 kB. */
 const ASSOCIATION_CHARS_MAX = 128 * 1024;
+/** Longest `placeholder`, as sent and as stored. */
+export const PLACEHOLDER_CHARS_MAX = 100;
 const url = z.string().max(URL_CHARS_MAX).nullish();
 
 /** Body of `PATCH /domains/{slug}`; absent fields stay unchanged. Only types and lengths are checked here, the content of texts later. */
@@ -52,7 +54,11 @@ export const updateDomainBodySchema = z.object({
     ),
   expiredUrl: url.describe('Where visits of expired links go, unless the link has an `expiredUrl`.'),
   notFoundUrl: url.describe('Where visits of links that do not exist go.'),
-  placeholder: z.string().max(100).nullish().describe('URL that forms show as an example; stored and shown.'),
+  placeholder: z
+    .string()
+    .max(PLACEHOLDER_CHARS_MAX)
+    .nullish()
+    .describe('URL that forms show as an example; stored and shown.'),
   archived: z.boolean().optional().describe('Whether all links of the domain are out of service.'),
   logo: z
     .string()

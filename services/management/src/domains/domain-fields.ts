@@ -3,6 +3,7 @@ import {
   ApiError,
   fieldError,
   IMAGE_DATA_URL_CHARS_MAX,
+  PLACEHOLDER_CHARS_MAX,
   type Plan,
   parseImageDataUrl,
   planAtLeast,
@@ -17,6 +18,14 @@ type DomainFields = Partial<Pick<DomainRecord, (typeof GATED_FIELDS)[number] | '
 
 function urlOf(field: string, text: string | null): string | null {
   return text ? requireUrl(field, text) : null;
+}
+
+function placeholderOf(text: string | null): string | null {
+  const url = urlOf('placeholder', text);
+  // The stored form may be longer than the text, and must not be refused when it is sent back.
+  if (url !== null && url.length > PLACEHOLDER_CHARS_MAX)
+    throw fieldError('too_big', 'placeholder', `must have at most ${PLACEHOLDER_CHARS_MAX} characters, with https://`);
+  return url;
 }
 
 function logoOf(text: string | null): string | null {
@@ -47,15 +56,14 @@ function checkPlan(plan: Plan, body: UpdateDomainBody): void {
   if (field !== undefined) throw new ApiError('forbidden', `"${field}" needs the plan pro or higher.`);
 }
 
-/** The validated and normalised fields that are present in a body. @throws ApiError forbidden, 422 */
+/** The validated and normalised fields that are present in a body. @throws ApiError 422, forbidden when the plan does not include them */
 export function domainFields(plan: Plan, body: UpdateDomainBody): DomainFields {
-  checkPlan(plan, body);
   const { slug, expiredUrl, notFoundUrl, placeholder, archived, logo, assetLinks, appleAppSiteAssociation } = body;
-  return {
+  const fields = {
     ...(slug === undefined ? {} : { slug: domainSlug(slug) }),
     ...(expiredUrl === undefined ? {} : { expiredUrl: urlOf('expiredUrl', expiredUrl) }),
     ...(notFoundUrl === undefined ? {} : { notFoundUrl: urlOf('notFoundUrl', notFoundUrl) }),
-    ...(placeholder === undefined ? {} : { placeholder: urlOf('placeholder', placeholder) }),
+    ...(placeholder === undefined ? {} : { placeholder: placeholderOf(placeholder) }),
     ...(archived === undefined ? {} : { archived }),
     ...(logo === undefined ? {} : { logo: logoOf(logo) }),
     ...(assetLinks === undefined ? {} : { assetLinks: jsonOf('assetLinks', assetLinks) }),
@@ -63,4 +71,6 @@ export function domainFields(plan: Plan, body: UpdateDomainBody): DomainFields {
       ? {}
       : { appleAppSiteAssociation: jsonOf('appleAppSiteAssociation', appleAppSiteAssociation) }),
   };
+  checkPlan(plan, body);
+  return fields;
 }

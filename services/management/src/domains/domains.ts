@@ -43,15 +43,15 @@ export function createDomain(
   return deps.catalog.domains.create(workspace.id, { slug: body.slug, ...fields }, domains);
 }
 
-/** `PATCH /domains/{slug}`. @throws ApiError not_found, forbidden (domain of another workspace, plan), unprocessable_entity, conflict */
+/** `PATCH /domains/{slug}`. @throws ApiError unprocessable_entity, forbidden (plan, domain of another workspace), not_found, conflict */
 export async function updateDomain(
   deps: DomainDeps,
   workspace: WorkspaceRecord,
   slug: string,
   body: UpdateDomainBody,
 ): Promise<DomainRecord> {
-  const { id, slug: present } = await ownDomain(deps.catalog, workspace.id, slug);
   const fields = domainFields(workspace.plan, body);
+  const { id, slug: present } = await ownDomain(deps.catalog, workspace.id, slug);
   if (fields.slug !== undefined && fields.slug !== present) checkNotShared(fields.slug, deps.defaultDomain);
   return deps.catalog.domains.update(workspace.id, id, fields);
 }

@@ -70,6 +70,8 @@ describe('POST /domains', () => {
     ['www.', { slug: 'www.acme.com' }, 422],
     ['a label of hyphens', { slug: '-.acme.com' }, 422],
     ['a placeholder of 101 characters', { slug: 'x.acme.com', placeholder: `https://a.com/${'x'.repeat(87)}` }, 422],
+    ['a placeholder of 101 with https://', { slug: 'x.acme.com', placeholder: `a.com/${'x'.repeat(87)}` }, 422],
+    ['a placeholder of 100 with https://', { slug: 'hundred.acme.com', placeholder: `a.com/${'x'.repeat(86)}` }, 201],
     ['a text that is no URL', { slug: 'x.acme.com', notFoundUrl: 'no url' }, 422],
     ['a file that is no JSON', { slug: 'x.acme.com', assetLinks: '{' }, 422],
     ['a logo that codes are not drawn with', { slug: 'jpeg.acme.com', logo: 'data:image/jpeg;base64,/9j/4AAQ' }, 201],
@@ -123,6 +125,36 @@ describe('POST /domains', () => {
     const free = await aCaller(management, 'free');
     expect(codeOf(await create(free, { slug: aSlug(), notFoundUrl: 'https://acme.com' }))).toEqual([403, 'forbidden']);
     expect(await statusesOf(4, () => create(free, { slug: aSlug() }))).toEqual({ 201: 2, 403: 2 });
+  });
+
+  const url = 'https://acme.com';
+  it.each([
+    ['logo', { logo: url }],
+    ['expiredUrl', { expiredUrl: url }],
+    ['notFoundUrl', { notFoundUrl: url }],
+    ['assetLinks', { assetLinks: '[]' }],
+    ['appleAppSiteAssociation', { appleAppSiteAssociation: '{}' }],
+  ])('%s needs the plan pro; a workspace that has left it can clear the field', async (field, fields) => {
+    const caller = await aCaller(management, 'pro');
+    const change = (body: object) => caller.call<Domain>('PATCH', `/domains/${caller.host}`, body);
+    expect((await change(fields)).body).toMatchObject(fields);
+    await management.catalog.workspaces.update(caller.workspaceId, { plan: 'free' });
+    const refusal = { status: 403, body: { error: { message: `"${field}" needs the plan pro or higher.` } } };
+    expect(await create(caller, { slug: aSlug(), ...fields })).toMatchObject(refusal);
+    expect(await change(fields)).toMatchObject(refusal);
+    expect((await change({ archived: false })).body).toMatchObject(fields);
+    for (const empty of [null, '']) {
+      expect(await change({ [field]: empty })).toMatchObject({ status: 200, body: { [field]: null } });
+      expect((await create(caller, { slug: aSlug(), [field]: empty })).status).toBe(201);
+    }
+  });
+
+  it('a value that is invalid is refused before the plan, and before the domain is looked up', async () => {
+    const free = await aCaller(management, 'free');
+    expect((await create(free, { slug: 'nonsense', logo: url })).status).toBe(422);
+    for (const domain of ['none.example', acme.host]) {
+      expect((await free.call('PATCH', `/domains/${domain}`, { assetLinks: '{' })).status).toBe(422);
+    }
   });
 });
 
