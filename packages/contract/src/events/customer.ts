@@ -73,13 +73,23 @@ export type ExpandedCustomer = z.infer<typeof expandedCustomerSchema>;
 const CUSTOMER_TEXT_CHARS_MAX = 100;
 const text = z.string().max(CUSTOMER_TEXT_CHARS_MAX);
 
+const emailSchema = z.email().max(CUSTOMER_TEXT_CHARS_MAX);
+
+/** Whether a text is an email that a new customer may have. */
+export function isCustomerEmail(text: string): boolean {
+  return emailSchema.safeParse(text).success;
+}
+
+/** What the message says about a text that is none. */
+export const EMAIL_RULE = 'must be an email address';
+
 /** The caller's own id of a customer, as in every request body. It is stored unchanged, with spaces and a leading `ext_`. */
 export const customerExternalIdSchema = text.min(1).regex(/\S/, 'must not be blank');
 
 /** Body of `PATCH /customers/{id}`; `null` clears. */
 export const updateCustomerBodySchema = z.object({
   externalId: customerExternalIdSchema.optional().describe('Your own id of the customer, unique in the workspace.'),
-  email: z.email().max(CUSTOMER_TEXT_CHARS_MAX).nullish().describe('Email of the customer.'),
+  email: text.nullish().describe('Email of the customer; any other text only if it is the stored one.'),
   name: text.nullish().describe('Name of the customer.'),
   avatar: z
     .string()
@@ -100,6 +110,7 @@ export type UpdateCustomerBody = z.infer<typeof updateCustomerBodySchema>;
 /** Body of `POST /customers`. */
 export const createCustomerBodySchema = updateCustomerBodySchema.extend({
   externalId: customerExternalIdSchema.describe('Your own id of the customer, unique in the workspace.'),
+  email: emailSchema.nullish().describe('Email of the customer.'),
   avatar: webAddress(URL_CHARS_MAX).nullish().describe('URL of a picture of the customer, http or https.'),
   country: updateCustomerBodySchema.shape.country
     .unwrap()

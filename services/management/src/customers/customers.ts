@@ -2,8 +2,10 @@ import type { Catalog, CustomerRecord } from '@waymark/catalog';
 import {
   ApiError,
   type CreateCustomerBody,
+  EMAIL_RULE,
   EXTERNAL_ID_PREFIX,
   fieldError,
+  isCustomerEmail,
   isWebAddress,
   type UpdateCustomerBody,
   WEB_ADDRESS_RULE,
@@ -43,13 +45,16 @@ function externalIdTaken(externalId: string): ApiError {
 }
 
 /**
- * Checks a new avatar. `/track/lead` stores any text, so the stored one may be sent back.
+ * Checks a new email and avatar. `/track/lead` stores any text as an avatar, and imports store any as an email, so the stored ones may be
+ * sent back.
  *
  * @throws ApiError unprocessable_entity
  */
-function checkAvatar({ avatar: stored }: CustomerRecord, { avatar }: UpdateCustomerBody): void {
-  if (avatar == null || avatar === stored || isWebAddress(avatar)) return;
-  throw fieldError('invalid_format', 'avatar', WEB_ADDRESS_RULE);
+function checkFormats(stored: CustomerRecord, { email, avatar }: UpdateCustomerBody): void {
+  if (email != null && email !== stored.email && !isCustomerEmail(email))
+    throw fieldError('invalid_format', 'email', EMAIL_RULE);
+  if (avatar != null && avatar !== stored.avatar && !isWebAddress(avatar))
+    throw fieldError('invalid_format', 'avatar', WEB_ADDRESS_RULE);
 }
 
 /** `PATCH /customers/{id}`. @throws ApiError not_found, conflict when the external id is taken, unprocessable_entity */
@@ -62,7 +67,7 @@ export async function updateCustomer(
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
   const before = await findCustomer(catalog, workspaceId, id);
-  checkAvatar(before, body);
+  checkFormats(before, body);
   const externalId = body.externalId ?? before.externalId;
   const removeClaims = async (externalIds: readonly string[]) => {
     await claims.blockFilters(workspaceId);

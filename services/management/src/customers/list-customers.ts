@@ -9,16 +9,16 @@ export async function listCustomers(
   query: ListCustomersQuery,
 ): Promise<CustomerRecord[]> {
   const workspaceId = caller.workspace.id;
-  const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
-  if (query.linkId !== undefined && linkId === undefined) return [];
   const { sortBy = 'createdAt', sortOrder = 'desc', page, pageSize } = query;
   const cursor = await customerCursorOf(catalog, workspaceId, query);
+  if (cursor === undefined && page > CUSTOMER_PAGES_MAX) {
+    throw fieldError('too_big', 'page', `must be at most ${CUSTOMER_PAGES_MAX}; use a cursor to go further`);
+  }
+  const linkId = query.linkId && (await customerLinkIdOf(catalog, caller, query.linkId));
+  if (query.linkId !== undefined && linkId === undefined) return [];
   const filters = customerFiltersOf({ ...query, linkId });
   if (cursor !== undefined) {
     return catalog.customers.listFrom(workspaceId, filters, { order: sortOrder, limit: pageSize, ...cursor });
-  }
-  if (page > CUSTOMER_PAGES_MAX) {
-    throw fieldError('too_big', 'page', `must be at most ${CUSTOMER_PAGES_MAX}; use a cursor to go further`);
   }
   return catalog.customers.list(workspaceId, { filters, sortBy, sortOrder, page, pageSize });
 }

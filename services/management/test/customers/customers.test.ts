@@ -5,6 +5,7 @@ import {
   customerSchema,
   type ExpandedCustomer,
   expandedCustomerSchema,
+  type Partner,
   parseResourceId,
 } from '@waymark/contract';
 import { customerClaim, invoiceClaim, leadClaim, QUEUE_PREFIX } from '@waymark/event-queue';
@@ -177,8 +178,9 @@ describe('GET /customers', () => {
     ['a cursor with another sort', () => `startingAfter=${ids[0]}&sortBy=saleAmount`],
     ['an unknown cursor', () => 'startingAfter=cus_zzzzzzzzzzz'],
     ['page 1001', () => 'page=1001'],
-  ])('%s answers 422', async (_what, query) => {
-    expect((await caller.call('GET', `/customers?${query()}`)).status).toBe(422);
+  ])('%s answers 422, also beside a link that does not exist', async (_what, query) => {
+    for (const link of ['', '&linkId=link_none', '&linkId=ext_none'])
+      expect((await caller.call('GET', `/customers?${query()}${link}`)).status).toBe(422);
   });
 
   it('includes link, partner and program with includeExpandedFields', async () => {
@@ -202,6 +204,16 @@ describe('GET /customers', () => {
     expect(patched).toEqual({ status: 200, body: { ...body, ...change } });
     const plain = await caller.call<Customer>('PATCH', '/customers/ext_linked', change);
     expect(customerSchema.parse(plain.body).name).toBe('Linked');
+
+    const fields = { name: 'Ada', email: 'ada@example.com', image: 'https://acme.com/ada.png' };
+    const { body: partner } = await caller.call<Partner>('POST', '/partners', fields);
+    const [first] = partner.links ?? [];
+    const { programId, id: partnerId } = partner;
+    const brought = { externalId: 'by-partner', linkId: first?.id ?? null, partnerId, programId };
+    await management.catalog.customers.create(caller.workspaceId, brought);
+    const expanded = await caller.call<ExpandedCustomer>('GET', '/customers/ext_by-partner?includeExpandedFields=true');
+    expect(expanded.body).toMatchObject({ link: { id: first?.id, programId }, programId });
+    expect(expanded.body.partner).toEqual({ id: partnerId, ...fields });
   });
 
   it('filters by the partner and the program that brought a customer', async () => {
@@ -355,27 +367,6 @@ describe('GET, PATCH and DELETE /customers/{id}', () => {
     });
     expect(await rows.json()).toEqual([[['', '', '', '']]]);
     expect((await create(acme, { externalId: 'secret-id' })).status).toBe(201);
-  });
-});
-
-describe('an avatar that a lead has brought', () => {
-  it('may be sent back, but no other text that is no URL', async () => {
-    const { id } = await management.catalog.customers.create(acme.workspaceId, {
-      externalId: 'lead',
-      avatar: '/a.png',
-    });
-    const change = (avatar: string | null) => acme.call<Customer>('PATCH', `/customers/${id}`, { name: 'Ada', avatar });
-    const avatarOf = async (answer: Promise<Answer<Customer>>) => {
-      const { status, body } = await answer;
-      return [status, body.avatar];
-    };
-    expect(await avatarOf(change('/a.png'))).toEqual([200, '/a.png']);
-    expect(await change('/b.png')).toMatchObject({
-      ...{ status: 422, body: { error: { message: 'invalid_format: avatar: must be an http or https URL' } } },
-    });
-    expect(await avatarOf(change('https://acme.com/b.png'))).toEqual([200, 'https://acme.com/b.png']);
-    expect((await change('/a.png')).status).toBe(422);
-    expect(await avatarOf(change(null))).toEqual([200, null]);
   });
 });
 
