@@ -41,9 +41,9 @@ export function firstRows(
     count,
     definition: `(SELECT (${lastId}, count()) FROM (SELECT id FROM ${table}
 WHERE workspace_id = {workspace:UInt64} ${andAll(ranges)}
-ORDER BY workspace_id ${direction}, id ${direction} LIMIT {first_rows:UInt32})) AS first`,
+ORDER BY workspace_id ${direction}, id ${direction} LIMIT {first_rows:UInt64})) AS first`,
     condition: `id ${operator} first.1`,
-    isAll: 'first.2 < {first_rows:UInt32}',
+    isAll: 'first.2 < {first_rows:UInt64}',
     parameters: { first_rows: count },
   };
 }
