@@ -10,7 +10,15 @@ import {
   eventsQuerySchema,
   hasPermission,
   linkSchema,
+  listApplicationsQuerySchema,
+  listCustomersQuerySchema,
+  listDomainsQuerySchema,
+  listFoldersQuerySchema,
   listLinksQuerySchema,
+  listPartnersQuerySchema,
+  listTagsQuerySchema,
+  listUtmTemplatesQuerySchema,
+  listWebhooksQuerySchema,
   METADATA_CHARS_MAX,
   type Permission,
   planAtLeast,
@@ -28,6 +36,20 @@ test('a list in a query has at most 1000 items, because each may need a look-up'
   const parse = (items: number) => listLinksQuerySchema.safeParse({ tagNames: `${'a,'.repeat(items - 1)}a` });
   expect(parse(1000).success).toBe(true);
   expect(firstIssueCode(parse(1001))).toBe('too_big');
+});
+
+test.each([
+  ['domains', listDomainsQuerySchema, 50],
+  ['folders', listFoldersQuerySchema, 50],
+  ['links', listLinksQuerySchema, 100],
+  ['tags', listTagsQuerySchema, 100],
+  ['customers', listCustomersQuerySchema, 100],
+  ['partners', listPartnersQuerySchema, 100],
+  ['applications', listApplicationsQuerySchema, 100],
+  ['webhooks', listWebhooksQuerySchema, 100],
+  ['UTM templates', listUtmTemplatesQuerySchema, 100],
+])('the first page of %s has the size that iterators of the SDK expect without one', (_what, schema, pageSize) => {
+  expect(schema.parse({})).toMatchObject({ page: 1, pageSize });
 });
 
 test('a list of a thousand UUIDs, as own ids of links too, is accepted', () => {

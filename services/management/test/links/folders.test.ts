@@ -65,6 +65,10 @@ describe('POST /folders', () => {
     expect(codeOf(await create(pro, { name: 'x', accessLevel: 'read' }))).toEqual([403, 'forbidden']);
     let next = 0;
     expect(await statusesOf(5, () => create(pro, { name: `folder ${next++}` }))).toEqual({ 201: 3, 403: 2 });
+    const [folder] = (await pro.call<Folder[]>('GET', '/folders')).body;
+    const change = (body: object) => pro.call('PATCH', `/folders/${folder?.id}`, body);
+    for (const accessLevel of ['read', null]) expect(codeOf(await change({ accessLevel }))).toEqual([403, 'forbidden']);
+    expect((await change({ name: 'renamed', accessLevel: 'write' })).status).toBe(200);
   });
 });
 

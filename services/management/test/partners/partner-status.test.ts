@@ -136,6 +136,83 @@ describe('POST /partners/deactivate and reactivate', () => {
     ]);
     expect(codeOf(await acme.call('POST', '/partners/reactivate', {}))).toEqual([400, 'bad_request']);
   });
+
+  it('deactivate an archived partner too', async () => {
+    const partner = await aPartner();
+    await management.catalog.partners.update(acme.workspaceId, partner.id, () => ({ status: 'archived' }));
+    expect(codeOf(await send('reactivate', partner))).toEqual([400, 'bad_request']);
+    await become('deactivate', partner);
+    expect((await acme.call<Partner>('GET', `/partners/${partner.id}`)).body.status).toBe('deactivated');
+  });
+});
+
+describe('applications', () => {
+  const apply = (caller: Caller, fields: Partial<Pick<Partner, 'country' | 'groupId'>> = {}) =>
+    management.catalog.partners.create(caller.workspaceId, {
+      ...{ name: 'Eve', email: `applicant${next++}@example.com`, status: 'pending' as const },
+      ...fields,
+    });
+  const decide = (what: 'approve' | 'reject', body: object) =>
+    acme.call('POST', `/partners/applications/${what}`, body);
+  const stored = async (id: string) => management.catalog.partners.get(acme.workspaceId, id);
+
+  it('an approval sets the group that it names, else keeps that of the application, else sets that of the program', async () => {
+    const { groups } = management.catalog;
+    const [named, own] = [
+      await groups.create(acme.workspaceId, { name: 'Named', slug: 'named' }),
+      await groups.create(acme.workspaceId, { name: 'Own', slug: 'own' }),
+    ];
+    const approved = async (application: Parameters<typeof apply>[1], body: object) => {
+      const { id: partnerId } = await apply(acme, application);
+      expect((await decide('approve', { partnerId, ...body })).status).toBe(200);
+      return (await acme.call<Partner>('GET', `/partners/${partnerId}`)).body.groupId;
+    };
+    expect(await approved({ groupId: own.id }, { groupId: named.id })).toBe(named.id);
+    expect(await approved({ groupId: own.id }, { groupId: null })).toBe(own.id);
+    expect(await approved({}, {})).toBe((await aPartner()).groupId);
+    const { id: partnerId } = await apply(acme);
+    expect(codeOf(await decide('approve', { partnerId, groupId: 'grp_none' }))).toEqual([404, 'not_found']);
+    expect((await stored(partnerId))?.status).toBe('pending');
+  });
+
+  it('a rejection is stored with its reasons; one for fraud cannot allow another application at once', async () => {
+    const { id: partnerId } = await apply(acme);
+    const fraud = { flagForFraud: true, flagForFraudReason: 'Copied' };
+    const refused = await decide('reject', { partnerId, ...fraud, reapplicationTimeframe: 'instant' });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { error: { message: /^invalid_combination: flagForFraud: / } },
+    });
+    expect((await stored(partnerId))?.status).toBe('pending');
+    const words = { rejectionReason: 'notTheRightFit', rejectionNote: 'Sorry', reapplicationTimeframe: 'never' };
+    expect((await decide('reject', { partnerId, ...fraud, ...words })).status).toBe(200);
+    expect(await stored(partnerId)).toMatchObject({
+      status: 'rejected',
+      rejection: { reason: 'notTheRightFit', note: 'Sorry', timeframe: 'never', isFraud: true, fraudReason: 'Copied' },
+    });
+    const { id: plain } = await apply(acme);
+    await decide('reject', { partnerId: plain });
+    expect((await stored(plain))?.rejection).toMatchObject({
+      ...{ reason: null, note: null, timeframe: 'standard', isFraud: false, fraudReason: null },
+    });
+  });
+
+  it('are filtered by country and group', async () => {
+    const caller = await aCaller(management);
+    const { id: groupId } = await management.catalog.groups.create(caller.workspaceId, { name: 'G', slug: 'g' });
+    const [french, german, grouped] = [
+      (await apply(caller, { country: 'FR' })).id,
+      (await apply(caller, { country: 'DE' })).id,
+      (await apply(caller, { country: 'DE', groupId })).id,
+    ];
+    const ids = async (query: string) =>
+      (await caller.call<{ id: string }[]>('GET', `/partners/applications?${query}`)).body.map(({ id }) => id);
+    expect(await ids('')).toEqual([grouped, german, french]);
+    expect(await ids('country=fr')).toEqual([french]);
+    expect(await ids('country=-FR')).toEqual([grouped, german]);
+    expect(await ids(`groupId=${groupId}&country=FR,DE`)).toEqual([grouped]);
+    expect(await ids(`groupId=${groupId}&country=FR`)).toEqual([]);
+  });
 });
 
 describe('POST /partners/ban and unban', () => {

@@ -51,6 +51,23 @@ describe('webhooks receive events', () => {
     expect((await queuedEvents()).map(({ event }) => event)).toEqual(['link.created', 'link.updated']);
   });
 
+  it('for links of partners that are created, and for both outcomes of their upsert', async () => {
+    const { body: partner } = await caller.call<{ id: string }>('POST', '/partners', { email: 'zoe@example.com' });
+    await management.redis.del(`${QUEUE_PREFIX}:${WEBHOOK_QUEUE}:wait`);
+    const body = { partnerId: partner.id, url: 'https://acme.com/partner' };
+    const made = await caller.call<{ id: string }>('POST', '/partners/links', { ...body, url: `${body.url}/made` });
+    const upsert = (fields: object) =>
+      caller.call<{ id: string }>('PUT', '/partners/links/upsert', { ...body, ...fields });
+    const { id } = (await upsert({})).body;
+    await upsert({ comments: 'changed' });
+    await upsert({ comments: 'changed' });
+    expect(await queuedEvents()).toEqual([
+      { event: 'link.created', id: made.body.id },
+      { event: 'link.created', id },
+      { event: 'link.updated', id },
+    ]);
+  });
+
   it('once for a partner whose first link could not be created at first', async () => {
     const { client } = management.database;
     const insert = client.insert.bind(client);
