@@ -42,7 +42,7 @@ export {
 export { foreignDomain, LockedError, unavailable } from './model/errors.js';
 export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
-export { checkKey, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
+export { checkKey, isReservedKey, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
 export { isUnreadable } from './model/parse-record.js';
 export { API_READ } from './model/read-options.js';
 export * from './model/record-schemas.js';

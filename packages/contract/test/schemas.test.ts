@@ -48,7 +48,7 @@ test.each([
   ['applications', listApplicationsQuerySchema, 100],
   ['webhooks', listWebhooksQuerySchema, 100],
   ['UTM templates', listUtmTemplatesQuerySchema, 100],
-])('the first page of %s has the size that iterators of the SDK expect without one', (_what, schema, pageSize) => {
+])('the first page of %s has the documented size by default', (_what, schema, pageSize) => {
   expect(schema.parse({})).toMatchObject({ page: 1, pageSize });
 });
 

@@ -163,7 +163,12 @@ export function checkKey(key: string, field = 'key'): void {
       'must not begin with "_" or ".well-known", end with ".php" or ".php7", or have "." or ".." as a part of its path';
     throw fieldError('invalid_format', field, rule);
   }
-  if (RESERVED.has(lookup)) throw new ApiError('forbidden', `The ${field} "${lookup}" is reserved.`);
+  if (isReservedKey(lookup)) throw new ApiError('forbidden', `The ${field} "${lookup}" is reserved.`);
+}
+
+/** Whether no link may have the key, in any case and encoding, because every link domain serves its path itself. */
+export function isReservedKey(key: string): boolean {
+  return RESERVED.has(normaliseKey(key));
 }
 
 function hasForbiddenForm(lookup: string): boolean {

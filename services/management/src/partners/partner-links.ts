@@ -1,5 +1,12 @@
 import transliterate from '@sindresorhus/transliterate';
-import { type Catalog, linkVisibility, type PartnerRecord, prefixedKey, requireUrl } from '@waymark/catalog';
+import {
+  type Catalog,
+  isReservedKey,
+  linkVisibility,
+  type PartnerRecord,
+  prefixedKey,
+  requireUrl,
+} from '@waymark/catalog';
 import {
   ApiError,
   type CreateLinkBody,
@@ -73,15 +80,27 @@ export async function linkBody(
 }
 
 /**
- * Accents of Latin, Greek and Cyrillic letters, optional points of Hebrew and Arabic (but not the hamza), marks around emoji, selectors
+ * Accents of Latin, Greek and Cyrillic letters, optional points of Hebrew and Arabic (but not the hamza), the stroke that only lengthens
+ * Arabic words, marks around emoji, selectors
  * of variants, and invisible joiners. Marks of other scripts are vowels, which belong to a name.
  */
 const REMOVED_MARKS =
-  /\p{Variation_Selector}|[\u0300-\u036f]|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]|[\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc]|[\u20d0-\u20ff]|[\u200c\u200d]/gu;
+  /\p{Variation_Selector}|[\u0300-\u036f]|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]|[\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc]|[\u20d0-\u20ff]|[\u200c\u200d]/gu;
+
+/** Letters of Serbian, Macedonian and Belarusian that the library does not spell. */
+const CYRILLIC_LETTERS: [string, string][] = [
+  ['ј', 'j'],
+  ['ђ', 'dj'],
+  ['ћ', 'c'],
+  ['џ', 'dz'],
+  ['ѓ', 'gj'],
+  ['ѕ', 'dz'],
+  ['ў', 'u'],
+];
 
 /** The word in Latin letters without accents or, if it has letters that cannot be spelled so, in its own script. */
 function spelled(word: string): string {
-  const latin = transliterate(word).toLowerCase();
+  const latin = transliterate(word.toLowerCase(), { customReplacements: CYRILLIC_LETTERS }).toLowerCase();
   if (/^[a-z0-9]+$/.test(latin)) return latin;
   return word.normalize('NFKD').replace(REMOVED_MARKS, '').normalize('NFC').toLowerCase();
 }
@@ -125,7 +144,7 @@ export function assertExternalIdFree(
 }
 
 /**
- * Creates the partner's first link with the key or, if that is taken, with a suffix. It is not refused while 32 MB of deliveries wait,
+ * Creates the partner's first link with the key or, if that is taken or reserved, with a suffix. It is not refused while 32 MB of deliveries wait,
  * because the partner is stored already.
  */
 async function createFirstLink(
@@ -134,9 +153,11 @@ async function createFirstLink(
   body: CreateLinkBody,
   key: string | undefined,
 ): Promise<void> {
+  const isReserved = key !== undefined && isReservedKey(key);
   for (let tries = 0; ; tries++) {
     try {
-      await storeNewLink(deps, caller, { ...body, key: key && tries > 0 ? suffixedKey(key) : key });
+      const needsSuffix = tries > 0 || isReserved;
+      await storeNewLink(deps, caller, { ...body, key: key && needsSuffix ? suffixedKey(key) : key });
       return;
     } catch (err) {
       const isTaken = err instanceof ApiError && err.code === 'conflict';

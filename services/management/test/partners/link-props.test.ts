@@ -71,3 +71,11 @@ it('prepends linkProps.prefix to the key of the first link', async () => {
   expect(await keyOf({ name: 'No prefix', linkProps: { prefix: '/' } })).toBe('no-prefix');
   expect(await keyOf({ name: '!', email: '+@example.com', linkProps: { prefix: 'c' } })).toMatch(/^c\/\w{7}$/);
 });
+
+it.each([
+  ['apple-app-site-association', { name: 'Apple App Site Association' }],
+  ['track/click', { name: 'Click', linkProps: { prefix: 'track' } }],
+])('a key of the first link that would be the reserved %s gets a suffix', async (key, body) => {
+  const { links } = await enrol({ email: `reserved${next++}@example.com`, ...body });
+  expect(links?.[0]?.key).toMatch(new RegExp(`^${key}-[a-z0-9]{4}$`));
+});
