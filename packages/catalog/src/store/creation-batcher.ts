@@ -1,7 +1,7 @@
 import { UnknownOutcomeError } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
-import { type CatalogRecord, type Name, nameKey } from '../model/entity-type.js';
-import { type CreationFault, DuplicateNameError, NamesBusyError, type NewRecord } from './write-context.js';
+import type { CatalogRecord } from '../model/entity-type.js';
+import { type CreationFault, NamesBusyError, type NewRecord } from './write-context.js';
 
 /** Maximum number of records of one batch. */
 const BATCH_MAX = 100;
@@ -14,7 +14,6 @@ const GATHER_MS = 10;
 export interface CreationActions<R extends CatalogRecord> {
   /** Creates records of one workspace in one insert. @throws NamesBusyError at once when another request holds the lock of a name */
   createTogether(workspaceId: string, records: readonly NewRecord<R>[]): Promise<readonly CreationFault[]>;
-  namesOf(record: R): readonly Name[];
   /** Creates one record. Waits for the locks of its names. */
   createAlone(record: NewRecord<R>): Promise<void>;
 }
@@ -36,7 +35,7 @@ interface CreationQueue<R extends CatalogRecord> {
  * Every statement costs ClickHouse milliseconds, even for one row: 32 links took 49 ms of processor time one by one, and 29 ms together.
  */
 export function createCreationBatcher<R extends CatalogRecord>(actions: CreationActions<R>) {
-  const { createTogether, createAlone, namesOf } = actions;
+  const { createTogether, createAlone } = actions;
   const queues = new Map<string, CreationQueue<R>>();
 
   function settle({ resolve, reject }: Entry<R>, work: Promise<void>): Promise<void> {
@@ -53,18 +52,15 @@ export function createCreationBatcher<R extends CatalogRecord>(actions: Creation
     const alone = () => Promise.all(group.map((entry) => settle(entry, createAlone(entry.record))));
     if (group.length === 1) return void (await alone());
     try {
-      const records = group.map(({ record }) => record);
-      const faults = await createTogether(workspaceId, records);
-      const made = records.filter((_record, index) => faults[index] === undefined);
-      const taken = new Set(made.flatMap(({ record }) => namesOf(record).map(nameKey)));
-      const settled = group.map((entry, index) => {
+      const faults = await createTogether(
+        workspaceId,
+        group.map(({ record }) => record),
+      );
+      for (const [index, { resolve, reject }] of group.entries()) {
         const fault = faults[index];
-        if (fault === undefined) return entry.resolve();
-        // The earlier creation in the batch that had this name has failed, so the name is free.
-        const isFreeAgain = fault instanceof DuplicateNameError && !taken.has(nameKey(fault.taken));
-        return isFreeAgain ? settle(entry, createAlone(entry.record)) : entry.reject(fault);
-      });
-      await Promise.all(settled);
+        if (fault === undefined) resolve();
+        else reject(fault);
+      }
     } catch (err) {
       if (concernsOne(err)) await alone();
       else for (const { reject } of group) reject(err);

@@ -9,7 +9,6 @@ import { type NameOwners, type Orphan, reservedNames } from './name-owners.js';
 import {
   type CreationFault,
   checkPossible,
-  DuplicateNameError,
   NamesBusyError,
   NameTakenError,
   type NewRecord,
@@ -94,22 +93,33 @@ function refuseBusy(): never {
   throw new NamesBusyError('a name is held');
 }
 
-/** For each creation the error of its names, if any: a name that cannot be stored, or that an earlier creation of the batch has or reserves. */
-function faultsAmong(creations: readonly Creation[], reserved: readonly (readonly Name[])[]): CreationFault[] {
-  const taken = new Set<string>();
-  return creations.map(({ names }, index) => {
-    try {
-      for (const name of names) {
-        checkPossible(name);
-        if (taken.has(nameKey(name))) throw new DuplicateNameError(name);
-      }
-    } catch (err) {
-      if (err instanceof ApiError) return err;
-      throw err;
-    }
-    for (const name of [...names, ...(reserved[index] ?? [])]) taken.add(nameKey(name));
+/** The error of a name that cannot be stored, if the creation has one. */
+function impossibleName({ names }: Creation): CreationFault {
+  try {
+    names.forEach(checkPossible);
     return undefined;
-  });
+  } catch (err) {
+    if (err instanceof ApiError) return err;
+    throw err;
+  }
+}
+
+/**
+ * Adds an error for each creation with a name that an earlier creation of the batch has or reserves. Call it after all other checks, because a
+ * creation that is refused takes no names.
+ */
+function refuseDuplicates(
+  creations: readonly Creation[],
+  reserved: readonly (readonly Name[])[],
+  faults: CreationFault[],
+): void {
+  const taken = new Set<string>();
+  for (const [index, { names }] of creations.entries()) {
+    if (faults[index] !== undefined) continue;
+    const duplicate = names.find((name) => taken.has(nameKey(name)));
+    if (duplicate !== undefined) faults[index] = new NameTakenError(duplicate);
+    else for (const name of [...names, ...(reserved[index] ?? [])]) taken.add(nameKey(name));
+  }
 }
 
 /** The operations that create records of one kind. */
@@ -163,7 +173,7 @@ export function createCreator<R extends CatalogRecord>(
   ): Promise<readonly CreationFault[]> {
     const creations = records.map(({ record, hasRandomNames }) => prepare(record, hasRandomNames));
     const reserved = await allReserved(creations);
-    const faults = faultsAmong(creations, reserved);
+    const faults = creations.map(impossibleName);
     const isFaultless = (_item: unknown, index: number) => faults[index] === undefined;
     const lock = await deps.locks.take(lockNames(creations.filter(isFaultless), reserved.filter(isFaultless)), options);
     const check = async (creation: Creation, index: number) => {
@@ -176,10 +186,9 @@ export function createCreator<R extends CatalogRecord>(
       }
     };
     const written = await underLock(lock, async () => {
-      const allowed = creations.filter((_creation, index) => faults[index] === undefined);
-      await checkAndName(deps, allowed, lock, () => Promise.all(creations.map(check)));
-      // `check` has added faults for names that are taken.
-      const made = creations.filter((_creation, index) => faults[index] === undefined);
+      await checkAndName(deps, creations.filter(isFaultless), lock, () => Promise.all(creations.map(check)));
+      refuseDuplicates(creations, reserved, faults);
+      const made = creations.filter(isFaultless);
       const stored = records.flatMap(({ record }, index) => (faults[index] ? [] : [{ record, version: 1 }]));
       await deps.commitNames.add(chosenNameRows(made), lock.workUntilMs);
       await commit.add(
@@ -196,7 +205,6 @@ export function createCreator<R extends CatalogRecord>(
 
   const create = createCreationBatcher<R>({
     createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
-    namesOf: kind.names,
     createAlone: ({ record, hasRandomNames }) => createRecords(deps, [prepare(record, hasRandomNames)]),
   });
 

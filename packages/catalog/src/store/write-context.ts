@@ -35,9 +35,6 @@ export class NamesBusyError extends Error {}
 /** The error that has refused one creation in a batch; undefined when the record was created. */
 export type CreationFault = ApiError | undefined;
 
-/** An earlier creation of the same batch has the same name. */
-export class DuplicateNameError extends NameTakenError {}
-
 /** A record to be created. */
 export interface NewRecord<R extends CatalogRecord> {
   readonly record: R;

@@ -64,6 +64,27 @@ it('when the first creation of a name fails for another reason, the next one get
   expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
+it('a batch gives the names of its refused links to later ones, and each name once', async () => {
+  await create('owner', 'mine');
+  const link = (key: string, externalId: string | null) => ({ domain: host, url: 'https://acme.com', key, externalId });
+  const made = await catalog.links.createMany(workspaceId, [
+    link('owner', 'free'),
+    link('wanted', 'mine'),
+    link('one', 'free'),
+    link('wanted', null),
+    link('two', 'free'),
+    link('WANTED', 'other'),
+    link('three', 'other'),
+  ]);
+  const conflict = { code: 'conflict' };
+  expect(made).toMatchObject([
+    ...[conflict, conflict, { key: 'one', externalId: 'free' }, { key: 'wanted' }],
+    ...[conflict, conflict, { key: 'three', externalId: 'other' }],
+  ]);
+  const found = await Promise.all(['free', 'other'].map((id) => catalog.links.findByExternalId(workspaceId, id)));
+  expect(found.map((one) => one?.key)).toEqual(['one', 'three']);
+});
+
 it('of several creations of one name one succeeds; creations of other names succeed too', async () => {
   const wanted = ['ahead', 'one', 'ONE', 'two', 'one', 'three'];
   const settled = await Promise.allSettled(wanted.map((key) => create(key)));

@@ -95,6 +95,18 @@ describe('POST /links/bulk', () => {
     ]);
   });
 
+  it('gives the externalId of a link that is refused to the next link with it', async () => {
+    await aLink({ key: 'occupied' });
+    const bodies = [{ key: 'occupied', externalId: 'next' }, { externalId: 'next' }, { externalId: 'next' }];
+    const { body } = await bulkPost(bodies.map((fields) => ({ url: URL_A, ...fields })));
+    expect(body.map(({ externalId, code }) => [externalId, code])).toEqual([
+      ['next', undefined],
+      [undefined, 'conflict'],
+      [undefined, 'conflict'],
+    ]);
+    expect((await acme.get('/links/ext_next')).body.id).toBe(body[0]?.id);
+  });
+
   it('reports a link that was not created exactly as it was sent, with unknown members and blanks', async () => {
     const sent = {
       ...{ key: 'a b', url: ` ${URL_A} `, utm_source: ' news ', tagNames: 'x, y', expiresAt: null },
