@@ -327,34 +327,3 @@ describe('links in folders without write access', () => {
     expect(await bulkDelete(query)).toEqual({ status: 200, body: { deletedCount: 1 } });
   });
 });
-
-describe('DELETE /links/bulk', () => {
-  it('deletes links by id and external id, skips unknown and root links, and returns the count', async () => {
-    const [one, two, kept] = [await aLink(), await aLink({ externalId: 'bulk,1' }), await aLink()];
-    await aLink({ externalId: 'bulk-two' });
-    const { body: root } = await acme.get(`/links/info?domain=${acme.host}`);
-    const linkIds = [one.id, 'ext_bulk-two', one.id, root.id, 'link_zzzzzzzzzzz', 'x'].join(',');
-    expect(await bulkDelete(`?linkIds=${linkIds}&linkIds=${two.id}`)).toEqual({
-      status: 200,
-      body: { deletedCount: 3 },
-    });
-    expect((await acme.get(`/links/${one.id}`)).status).toBe(404);
-    for (const id of [kept.id, root.id]) expect((await acme.get(`/links/${id}`)).status).toBe(200);
-    expect(await bulkDelete(`?linkIds=${linkIds}`)).toEqual({ status: 200, body: { deletedCount: 0 } });
-  });
-
-  it.each([
-    ['no ids', '', 400, 'bad_request'],
-    ['an empty list', '?linkIds=,', 400, 'bad_request'],
-    ['101 ids', `?linkIds=${Array.from({ length: 101 }, () => 'x').join(',')}`, 422, 'unprocessable_entity'],
-  ])('refuses %s', async (_what, query, status, code) => {
-    expect(codeOf(await bulkDelete(query))).toEqual([status, code]);
-  });
-
-  it("does not touch another workspace's links", async () => {
-    const stranger = await aCaller(management);
-    const link = await aLink();
-    expect((await bulkDelete(`?linkIds=${link.id}`, stranger)).body).toEqual({ deletedCount: 0 });
-    expect((await acme.get(`/links/${link.id}`)).status).toBe(200);
-  });
-});

@@ -113,6 +113,16 @@ it('creates, updates and deletes many, with an error for each that fails', async
   expect(await dub.links.deleteMany({ linkIds: [id, 'ext_none'] })).toEqual({ deletedCount: 1 });
 });
 
+it('deletes no other link for an external id with a comma, or with a blank at its end', async () => {
+  const [one, other] = await Promise.all(
+    ['of-sdk', 'of-sdk,1'].map((externalId) => dub.links.create({ url: 'https://d.com', externalId })),
+  );
+  const deleted = dub.links.deleteMany({ linkIds: ['ext_of-sdk,1'] });
+  await expect(deleted).rejects.toBeInstanceOf(errors.UnprocessableEntity);
+  expect(await dub.links.deleteMany({ linkIds: ['ext_of-sdk '] })).toEqual({ deletedCount: 0 });
+  for (const link of [one, other]) expect(await dub.links.get({ linkId: link?.id })).toEqual(link);
+});
+
 it('updates and deletes many although some are in a folder without write access', async () => {
   const folder = await management.catalog.folders.create(caller.workspaceId, { name: 'Read', accessLevel: 'read' });
   const closed = await dub.links.create({ url: 'https://f.com', folderId: folder.id });

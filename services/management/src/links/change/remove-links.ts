@@ -3,8 +3,9 @@ import {
   ApiError,
   BULK_LINKS_MAX,
   type BulkDeleteAnswer,
-  csvItems,
+  EXTERNAL_ID_PREFIX,
   fieldError,
+  RESOURCE_PREFIX,
   ROOT_KEY,
   type UndeletedLink,
 } from '@waymark/contract';
@@ -50,17 +51,40 @@ export async function removeFoundLink(deps: LinkDeps, caller: KeyCaller, found: 
   return { id: removed.id };
 }
 
+const isExternal = (item: string | undefined) => item?.startsWith(EXTERNAL_ID_PREFIX) === true;
+
+/** The items of `linkIds`, without blank ones. An external id may end with a blank, which is kept: the id without it may be another link's. */
+function linkIdItems(linkIds: string): string[] {
+  const items = linkIds.split(',').map((text) => text.trimStart());
+  return items.map((item) => (isExternal(item) ? item : item.trimEnd())).filter((item) => item !== '');
+}
+
+/**
+ * Checks that no item without a prefix follows an external id. It would be the rest of an external id with a comma, whose beginning may be
+ * the id of another link.
+ *
+ * @throws ApiError unprocessable_entity
+ */
+function checkUndivided(items: readonly string[]): void {
+  const isRest = (item: string, index: number) =>
+    isExternal(items[index - 1]) && !isExternal(item) && !item.startsWith(RESOURCE_PREFIX.link);
+  if (!items.some(isRest)) return;
+  const rule = `must have "${RESOURCE_PREFIX.link}" or "${EXTERNAL_ID_PREFIX}" in front of each id; an external id with a comma cannot be named here`;
+  throw fieldError('invalid_format', 'linkIds', rule);
+}
+
 /** `DELETE /links/bulk`: unknown, hidden and root links are skipped. @throws ApiError bad_request, 422 */
 export async function removeLinks(
   deps: LinkDeps,
   caller: KeyCaller,
   linkIds: string | undefined,
 ): Promise<BulkDeleteAnswer> {
-  const references = csvItems(linkIds ?? '');
+  const references = linkIdItems(linkIds ?? '');
   if (references.length === 0) throw fieldError('required', 'linkIds', 'is required');
   if (references.length > BULK_LINKS_MAX) {
     throw fieldError('too_big', 'linkIds', `must have at most ${BULK_LINKS_MAX} items`);
   }
+  checkUndivided(references);
   const found = await findLinks(deps.catalog, caller, references);
   const errors: UndeletedLink[] = [];
   const removed = await removeRecords(
