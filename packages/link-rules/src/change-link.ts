@@ -100,7 +100,7 @@ export function withoutFoundAddress(found: LinkRecord, body: UpdateLinkBody): Up
  * Whether the body has UTM fields. With them, a destination that differs from the stored one only in how its query is encoded is not
  * changed, because an earlier request with UTM fields may have encoded the stored one anew.
  */
-function hasUtmFields(body: UpdateLinkBody): boolean {
+export function hasUtmFields(body: UpdateLinkBody): boolean {
   return UTM_TEMPLATE_FIELDS.some((field) => body[field] !== undefined);
 }
 

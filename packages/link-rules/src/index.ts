@@ -1,4 +1,4 @@
-export { changedLink, changeFoundLinks, withoutFoundAddress, withoutShownTag } from './change-link.js';
+export { changedLink, changeFoundLinks, hasUtmFields, withoutFoundAddress, withoutShownTag } from './change-link.js';
 export { checkNotShared, domainSlug } from './domain-slug.js';
 export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
 export { checkUtmValues, destinationOf, plainFields, variantsOf } from './link-fields.js';

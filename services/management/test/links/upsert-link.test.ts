@@ -87,6 +87,19 @@ describe('PUT /links/upsert', () => {
     expect(respelled.url).toBe(request.url);
   });
 
+  it('without UTM fields finds exactly the URL that it sends, not another spelling of it; also a link that is archived', async () => {
+    const spellings = ['https://acme.com/', 'https://ACME.com/', 'https://acme.com/?f', 'https://acme.com/?f=&q=+'];
+    const links = await Promise.all(spellings.map((url) => acme.post({ url, archived: true })));
+    const found = await Promise.all(spellings.map((url) => upsert({ url, title: url })));
+    expect(found.map(({ body }) => [body.id, body.title])).toEqual(links.map(({ body }) => [body.id, body.url]));
+    const ids = new Set(links.map(({ body }) => body.id));
+    for (const url of ['https://acme.com', 'HTTPS://acme.com/', 'https://acme.com/?f=', 'https://acme.com/?f&q=%20']) {
+      const { body: created } = await upsert({ url });
+      expect([created.url, ids.has(created.id)]).toEqual([url, false]);
+      ids.add(created.id);
+    }
+  });
+
   it('one of concurrent requests with the same UTM values, in either form, creates a link', async () => {
     const [apart, within] = [
       { url: 'https://acme.com/at?x=1', utm_source: 'n' },
