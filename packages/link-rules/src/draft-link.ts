@@ -1,4 +1,4 @@
-import { foreignDomain, type NewLink, normaliseKey, prefixedKey } from '@waymark/catalog';
+import { foreignDomain, type LinkRecord, type NewLink, normaliseKey, prefixedKey } from '@waymark/catalog';
 import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
 import { checkChosenKey, checkShortKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
@@ -81,13 +81,14 @@ export function completeLink(context: LinkContext, body: CreateLinkBody, draft: 
 /**
  * Rejects data URL images of `proxy` links in bulk requests, because they enlarge every cached copy of a link.
  *
+ * @param link with the stored form of the image
  * @throws ApiError unprocessable_entity
  */
-export function checkBulkImage({ image, proxy }: CreateLinkBody): void {
+export function checkBulkImage({ image, proxy }: Partial<Pick<LinkRecord, 'image' | 'proxy'>>): void {
   if (proxy !== true || !isDataUrl(image)) return;
   throw fieldError(
     'invalid_combination',
     'image',
-    'must be an http or https URL for links with proxy that are created in bulk',
+    'must be an http or https URL for links with proxy that are created or changed in bulk',
   );
 }

@@ -108,7 +108,8 @@ function shortened(text: string | null | undefined, charsMax: number): string | 
 }
 
 /** A preview image: an http(s) URL or a small data URL; any other text becomes null. */
-function imageOf(image: string | null | undefined): string | null {
+function imageOf(text: string | null | undefined): string | null {
+  const image = text?.trim();
   if (!image) return null;
   if (parseImageDataUrl(image) !== undefined) {
     if (image.length > IMAGE_DATA_URL_CHARS_MAX)
@@ -117,7 +118,8 @@ function imageOf(image: string | null | undefined): string | null {
   }
   const parsed = /^https?:\/\//i.test(image) ? parseUrl(image) : undefined;
   if (parsed === undefined) return null;
-  const { hostname } = parsed;
+  // With a full stop at its end, a name is the same host.
+  const hostname = parsed.hostname.replace(/\.$/, '');
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost');
   if (isLocal || isIP(hostname.replace(/^\[|\]$/g, '')) !== 0)
     throw fieldError('invalid_value', 'image', 'must be a URL whose host is a public name');
@@ -160,7 +162,7 @@ export function plainFields(body: UpdateLinkBody): Partial<PlainFields> {
   return plain;
 }
 
-/** Whether the image is a data URL, which is stored in the link record itself. */
+/** Whether the stored image of a link is a data URL, which is part of the record. */
 export function isDataUrl(image: string | null | undefined): boolean {
   return image?.startsWith('data:') === true;
 }

@@ -58,7 +58,10 @@ export function acceptedFields(body: CreateLinkBody, existing: LinkRecord | unde
   const { image, geo, testVariants } = body;
   const isConversionTracked = body.trackConversion ?? existing?.trackConversion ?? false;
   const refused: string[] = URL_FIELDS.filter((field) => !isPlain(field, body[field], { [field]: body[field] }));
-  const checkImage = () => [plainFields({ image }), existing ?? checkBulkImage(body)];
+  function checkImage(): void {
+    const stored = plainFields({ image });
+    if (existing === undefined) checkBulkImage({ proxy: body.proxy ?? false, ...stored });
+  }
   if (!isAccepted('image', image, checkImage)) refused.push('image');
   if (!isAccepted('testVariants', testVariants, () => variantsOf(testVariants, isConversionTracked)))
     refused.push('testVariants', 'testStartedAt', 'testCompletedAt');

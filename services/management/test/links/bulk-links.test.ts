@@ -13,6 +13,7 @@ afterAll(() => management.close());
 
 type Item = Partial<Link> & Partial<LinkError>;
 const URL_A = 'https://acme.com/a';
+const DATA_URL = 'data:image/png;base64,iVBORw0KGgo=';
 const bulkPost = (body: unknown, caller = acme) => caller.call<Item[]>('POST', '/links/bulk', body);
 const bulkPatch = (body: object, caller = acme) => caller.call<Link[]>('PATCH', '/links/bulk', body);
 const bulkDelete = (query: string, caller = acme) =>
@@ -74,7 +75,7 @@ describe('POST /links/bulk', () => {
       { url: URL_A, domain: 'elsewhere.example' },
       { url: URL_A, externalId: 'twice' },
       { url: URL_A, externalId: 'twice' },
-      { url: URL_A, proxy: true, image: 'data:image/png;base64,iVBORw0KGgo=' },
+      { url: URL_A, proxy: true, image: DATA_URL },
       { url: URL_A, key: 'a b' },
       { url: URL_A, key: 'Last' },
     ];
@@ -112,7 +113,8 @@ describe('POST /links/bulk', () => {
       ...{ key: 'a b', url: ` ${URL_A} `, utm_source: ' news ', tagNames: 'x, y', expiresAt: null },
       note: { for: ['us', { deep: 1.5 }] },
     };
-    const { status, body } = await bulkPost([{ url: URL_A, utm_source: ' news ', note: 1 }, sent]);
+    const other = { url: URL_A, utm_source: ' news ', note: 1, proxy: true, image: 'data:text/plain,x' };
+    const { status, body } = await bulkPost([other, sent]);
     expect(status).toBe(200);
     expect(linkSchema.parse(body[0]).utm_source).toBe('news');
     expect(body[1]).toEqual({ link: sent, error: expect.any(String), code: 'unprocessable_entity' });
@@ -237,6 +239,32 @@ describe('PATCH /links/bulk', () => {
     expect(await changed('ext_both', 'both', 'ext_ext_both')).toEqual([literal, bare]);
     expect(await changed('ext_ext_only', 'ext_only')).toEqual([only]);
     for (const unknown of ['only', 'ext_', 'ext_ext_ext_both']) expect(await changed(unknown)).toBe(404);
+  });
+
+  it('accepts a hundred ids', async () => {
+    const { id } = await aLink({ externalId: 'of-a-hundred' });
+    const others = Array.from({ length: 99 }, () => 'none');
+    for (const names of [{ linkIds: [...others, id] }, { externalIds: [...others, 'of-a-hundred'] }]) {
+      const { status, body } = await bulkPatch({ ...names, data: { title: 'x' } });
+      expect([status, body.map((link) => link.id)]).toEqual([200, [id]]);
+    }
+  });
+
+  it('takes no image as data URL if one of the links has proxy then, and changes none', async () => {
+    const links = [await aLink(), await aLink({ proxy: true, image: DATA_URL })];
+    const linkIds = links.map(({ id }) => id);
+    for (const data of [{ image: ` ${DATA_URL}` }, { image: DATA_URL, proxy: true, title: 'x' }]) {
+      const answer = await bulkPatch({ linkIds, data });
+      expect([answer.status, JSON.stringify(answer.body)]).toEqual([
+        422,
+        expect.stringContaining('invalid_combination: data.image: must be an http or https URL'),
+      ]);
+      for (const link of links) expect((await acme.get(`/links/${link.id}`)).body).toEqual(link);
+    }
+    const imageOf = async (data: object) => (await bulkPatch({ linkIds, data })).body.map(({ image }) => image);
+    expect(await imageOf({ proxy: true })).toEqual([null, DATA_URL]);
+    expect(await imageOf({ proxy: true, image: 'data:text/plain,x' })).toEqual([null, null]);
+    expect(await imageOf({ proxy: false, image: DATA_URL })).toEqual([DATA_URL, DATA_URL]);
   });
 
   it('ignores fields that must be unique per link', async () => {

@@ -12,6 +12,7 @@ import {
 import {
   changedLink,
   changeFoundLinks,
+  checkBulkImage,
   folderWriteRefusal,
   type LinkContext,
   linkContext,
@@ -172,9 +173,13 @@ export async function updateLinks(
   const refusals = new Map<string, ApiError>();
   const changeOne = (context: LinkContext, record: LinkRecord) => {
     const refusal = folderWriteRefusal(context, context.references.folders.get(record.folderId ?? ''));
-    if (refusal === undefined) return changedLink(context, links, record, data, 'replace');
-    refusals.set(record.id, refusal);
-    return record;
+    if (refusal !== undefined) {
+      refusals.set(record.id, refusal);
+      return record;
+    }
+    const next = changedLink(context, links, record, data, 'replace');
+    if (data.image !== undefined) checkBulkImage(next);
+    return next;
   };
   const records = await mapErrorFields(
     (field) => `data.${field}`,

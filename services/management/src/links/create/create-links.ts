@@ -26,8 +26,9 @@ function checkDistinct(bodies: readonly CreateLinkBody[], fallbackDomain: string
 /** The link to create, or the error that prevents it. */
 async function linkOrError(deps: LinkDeps, context: LinkContext, body: CreateLinkBody): Promise<NewLink | ApiError> {
   try {
-    checkBulkImage(body);
-    return await newLink(deps, context, body);
+    const link = await newLink(deps, context, body);
+    checkBulkImage(link);
+    return link;
   } catch (err) {
     if (err instanceof ApiError && err.status < 500) return err;
     throw err;
