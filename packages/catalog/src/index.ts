@@ -28,7 +28,7 @@ export {
   type UtmValues,
   withRewrittenQuery,
 } from './links/link-url.js';
-export { type NewLink, newLinkRecord, prefixedKey } from './links/new-link-record.js';
+export { type NewLink, newLinkRecord, prefixedKey, randomKey } from './links/new-link-record.js';
 export {
   API_KEYS_TABLE,
   EXPORT_JOBS_TABLE,
@@ -42,7 +42,7 @@ export {
 export { foreignDomain, LockedError, unavailable } from './model/errors.js';
 export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
-export { checkKey, isReservedKey, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
+export { checkKey, isReservedKey, keyChars, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
 export { isUnreadable } from './model/parse-record.js';
 export { API_READ } from './model/read-options.js';
 export * from './model/record-schemas.js';

@@ -125,16 +125,20 @@ export function changedLink(
   checkPlan(context.workspace.plan, gatedLink(record, body, url));
   const isConversionTracked = plain.trackConversion ?? record.trackConversion;
   const variants = body.testVariants === undefined ? record.testVariants : body.testVariants;
-  const named = { partnerId: record.partnerId, ...referencingFields(context, body) };
-  const next: LinkRecord = {
+  // Checked in this order: the fields of the link itself, then what it refers to.
+  const own: LinkRecord = {
     ...record,
     ...plain,
+    encryptedPassword: encryptedPasswordOf(passwords, record, body.password),
     testVariants: variantsOf(variants, isConversionTracked),
     url,
     ...readUtm(url),
     ...addressOf(context, record, body),
     externalId: body.externalId === undefined ? record.externalId : body.externalId,
-    encryptedPassword: encryptedPasswordOf(passwords, record, body.password),
+  };
+  const named = { partnerId: record.partnerId, ...referencingFields(context, body) };
+  const next: LinkRecord = {
+    ...own,
     ...named,
     // `disabledAt` comes from the ban of the link's partner, so a link that moves to another partner is enabled again.
     disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,

@@ -1,6 +1,6 @@
-import { foreignDomain, type LinkRecord, type NewLink, normaliseKey, prefixedKey } from '@waymark/catalog';
+import { foreignDomain, type LinkRecord, type NewLink, normaliseKey } from '@waymark/catalog';
 import { type CreateLinkBody, domainName, fieldError, ROOT_KEY } from '@waymark/contract';
-import { checkChosenKey, checkShortKey } from './key-rules.js';
+import { checkChosenKey, checkRandomKey } from './key-rules.js';
 import { checkPassword, destinationOf, isDataUrl, plainFields, variantsOf } from './link-fields.js';
 import type { LinkReferences } from './link-references.js';
 import { checkLinkSize } from './link-size.js';
@@ -44,16 +44,15 @@ export function draftLink(context: LinkContext, body: CreateLinkBody): NewLink {
   checkPassword(body.password);
   const testVariants = variantsOf(body.testVariants, body.trackConversion === true);
   const domain = domainOf(references, body.domain);
-  if (key !== undefined) checkChosenKey(key, workspace, domain.isShared);
-  else if (domain.isShared && body.keyLength)
-    checkShortKey(prefixedKey(body.prefix, 'x'.repeat(body.keyLength)).length, workspace);
+  const random = { keyLength: body.keyLength ?? undefined, prefix: body.prefix ?? undefined };
+  if (key === undefined) checkRandomKey(random, workspace, domain.isShared);
+  else checkChosenKey(key, workspace, domain.isShared);
   return {
     ...plain,
     url,
     domain: domain.slug,
     key,
-    keyLength: body.keyLength ?? undefined,
-    prefix: body.prefix ?? undefined,
+    ...random,
     externalId: body.externalId ?? null,
     password: body.password,
     testVariants,

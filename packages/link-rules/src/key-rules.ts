@@ -1,5 +1,5 @@
 import type { WorkspaceRecord } from '@waymark/catalog';
-import { checkKey, normaliseKey } from '@waymark/catalog';
+import { checkKey, keyChars, type NewLink, normaliseKey, randomKey } from '@waymark/catalog';
 import { ApiError, planAtLeast, ROOT_KEY } from '@waymark/contract';
 
 /** Keys that are refused on the default domain, because their links would look like pages of the service itself. */
@@ -8,7 +8,7 @@ const SERVICE_ROUTES: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-/** Keys of at most this length need a paid plan on the default domain. */
+/** Keys of at most so many characters, before they are encoded in punycode, need a paid plan on the default domain. */
 const SHORT_KEY_CHARS = 3;
 
 /**
@@ -24,11 +24,26 @@ export function checkChosenKey(key: string, workspace: WorkspaceRecord, isShared
   if (lookup === ROOT_KEY || SERVICE_ROUTES.has(lookup)) {
     throw new ApiError('conflict', `The key "${lookup}" is used by the service itself.`);
   }
-  checkShortKey(lookup.length, workspace);
+  checkLength(lookup, workspace);
+}
+
+/**
+ * Validates what the caller chose of a random key: the form of its prefix and, on the default domain, its length.
+ *
+ * @throws ApiError 422 or 403
+ */
+export function checkRandomKey(
+  chosen: Pick<NewLink, 'prefix' | 'keyLength'>,
+  workspace: WorkspaceRecord,
+  isShared: boolean,
+): void {
+  const example = randomKey(chosen);
+  checkKey(example, 'prefix');
+  if (isShared) checkLength(example, workspace);
 }
 
 /** Checks the length of a key on the default domain. @throws ApiError forbidden for a short key on the free plan */
-export function checkShortKey(chars: number, { plan }: Pick<WorkspaceRecord, 'plan'>): void {
-  if (chars > SHORT_KEY_CHARS || planAtLeast(plan, 'pro')) return;
+function checkLength(key: string, { plan }: WorkspaceRecord): void {
+  if (keyChars(key) > SHORT_KEY_CHARS || planAtLeast(plan, 'pro')) return;
   throw new ApiError('forbidden', `Keys of ${SHORT_KEY_CHARS} characters or less need the plan pro or higher.`);
 }

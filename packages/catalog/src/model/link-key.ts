@@ -138,6 +138,11 @@ export function otherKeyForms(key: string): string[] {
   return [...forms].filter((form) => form !== lookup && form.includes('xn--'));
 }
 
+/** The number of characters of a key before it is encoded in punycode. */
+export function keyChars(key: string): number {
+  return mapLabels(key, decodeLabel).length;
+}
+
 /**
  * Checks that the form of a key is allowed (docs/reference/links.md).
  *
@@ -147,7 +152,7 @@ export function otherKeyForms(key: string): string[] {
 export function checkKey(key: string, field = 'key'): void {
   // Punycode can be longer than its text, or shorter, as with one emoji many times. A key in punycode is accepted if it or its text is short
   // enough, so that it can be sent back as it was answered.
-  if (Math.min(key.length, mapLabels(key, decodeLabel).length) > KEY_CHARS_MAX) {
+  if (Math.min(key.length, keyChars(key)) > KEY_CHARS_MAX) {
     throw fieldError('too_big', field, `must have at most ${KEY_CHARS_MAX} characters, key and prefix together`);
   }
   if (!ALLOWED.test(key)) {

@@ -203,6 +203,14 @@ describe('POST /links', () => {
   it('keyLength and prefix apply to random keys and are ignored with a chosen one', async () => {
     expect((await acme.post({ url: URL_A, keyLength: 12, prefix: '/c/' })).body.key).toMatch(/^c\/[0-9A-Za-z]{12}$/);
     expect((await acme.post({ url: URL_A, keyLength: 12, prefix: 'c', key: 'mine' })).body.key).toBe('mine');
+    expect((await acme.post({ url: URL_A, keyLength: 190 })).body.key).toMatch(/^[0-9A-Za-z]{190}$/);
+  });
+
+  it('a prefix is checked before what the body refers to, as a key is', async () => {
+    const later = { url: URL_A, folderId: 'fold_x' };
+    for (const own of [{ prefix: '_x' }, { key: '_x' }])
+      expect(codeOf(await acme.post({ ...later, ...own }))).toEqual([422, 'unprocessable_entity']);
+    expect(codeOf(await acme.post({ ...later, prefix: 'x' }))).toEqual([404, 'not_found']);
   });
 
   it('needs the permission links.write', async () => {
@@ -315,7 +323,14 @@ describe('the shared domain', () => {
     const free = await aCaller(management, 'free', false);
     const { status, body } = await free.post({ url: URL_A });
     expect([status, body.domain]).toEqual([200, DEFAULT_DOMAIN]);
-    expect(codeOf(await free.post({ url: URL_A, key: 'abc' }))).toEqual([403, 'forbidden']);
+    for (const key of ['abc', 'é', '日本', '😀', 'xn--9ca', '/ab/']) {
+      expect([key, ...codeOf(await free.post({ url: URL_A, key }))]).toEqual([key, 403, 'forbidden']);
+      const moved = await free.call('PATCH', `/links/${body.id}`, { key });
+      expect([key, moved.status]).toEqual([key, 403]);
+    }
+    for (const key of ['abcd', 'éàüö'])
+      expect([key, (await free.post({ url: URL_A, key })).status]).toEqual([key, 200]);
+    expect((await free.call('PATCH', `/links/${body.id}`, { key: 'efgh' })).status).toBe(200);
     expect(codeOf(await free.post({ url: URL_A, keyLength: 3 }))).toEqual([403, 'forbidden']);
     expect(codeOf(await free.post({ url: URL_A, keyLength: 3, prefix: '/' }))).toEqual([403, 'forbidden']);
     expect((await free.post({ url: URL_A, keyLength: 3, prefix: 'c' })).status).toBe(200);

@@ -189,6 +189,9 @@ describe('PATCH /links/{linkId}', () => {
     ['an unknown folder', { folderId: 'fold_x' }, 404, 'not_found'],
     ['an unknown program', { programId: 'prog_x' }, 404, 'not_found'],
     ['an invalid date', { expiresAt: 'never' }, 422, 'unprocessable_entity'],
+    ['a bad key before an unknown folder', { key: 'a b', folderId: 'fold_x' }, 422, 'unprocessable_entity'],
+    ['a foreign domain before tags', { domain: 'elsewhere.example', tagIds: ['tag_x'] }, 403, 'forbidden'],
+    ['an unknown folder before a taken key', { key: 'TAKEN', folderId: 'fold_x' }, 404, 'not_found'],
     [
       'variants without conversions',
       {

@@ -115,6 +115,19 @@ describe('PUT /links/upsert', () => {
     expect((await upsert({ url, key: 'moved' })).body).toMatchObject({ id: oldest.body.id, key: 'moved' });
   });
 
+  it('checks domain and key of a link that it finds before tags and folder', async () => {
+    const url = 'https://acme.com/checked';
+    await acme.post({ url });
+    const answers = [
+      await upsert({ url, key: 'a b', folderId: 'fold_x' }),
+      await upsert({ url, domain: 'elsewhere.example', tagIds: ['tag_x'] }),
+    ];
+    expect(answers.map(codeOf)).toEqual([
+      [422, 'unprocessable_entity'],
+      [403, 'forbidden'],
+    ]);
+  });
+
   it('searches only links of the workspace that are not deleted', async () => {
     const url = 'https://acme.com/alone';
     const { body: first } = await upsert({ url });
