@@ -116,7 +116,7 @@ describe('POST /links/bulk', () => {
     const other = { url: URL_A, utm_source: ' news ', note: 1, proxy: true, image: 'data:text/plain,x' };
     const { status, body } = await bulkPost([other, sent]);
     expect(status).toBe(200);
-    expect(linkSchema.parse(body[0]).utm_source).toBe('news');
+    expect(linkSchema.parse(body[0])).toMatchObject({ utm_source: 'news', proxy: true, image: null });
     expect(body[1]).toEqual({ link: sent, error: expect.any(String), code: 'unprocessable_entity' });
   });
 
@@ -279,6 +279,12 @@ describe('PATCH /links/bulk', () => {
     ['empty lists', { linkIds: [], externalIds: [], data: {} }, 400, 'bad_request'],
     ['no data', { linkIds: ['x'] }, 400, 'bad_request'],
     ['101 ids', { linkIds: Array.from({ length: 101 }, () => 'x'), data: {} }, 422, 'unprocessable_entity'],
+    [
+      '101 external ids',
+      { externalIds: Array.from({ length: 101 }, () => 'x'), data: {} },
+      422,
+      'unprocessable_entity',
+    ],
     ['only unknown ids', { linkIds: ['link_zzzzzzzzzzz', 'x'], data: {} }, 404, 'not_found'],
   ])('refuses %s', async (_what, body, status, code) => {
     expect(codeOf(await bulkPatch(body))).toEqual([status, code]);

@@ -127,6 +127,7 @@ describe('POST /links', () => {
     ['a bad prefix', { url: URL_A, prefix: '_x' }, 422, 'unprocessable_entity'],
     ['a random key too long with its prefix', { url: URL_A, prefix: 'p'.repeat(183) }, 422, 'unprocessable_entity'],
     ['too short a key length', { url: URL_A, keyLength: 2 }, 422, 'unprocessable_entity'],
+    ['too great a key length', { url: URL_A, keyLength: 191 }, 422, 'unprocessable_entity'],
     ['a key length that is a fraction', { url: URL_A, keyLength: 3.5 }, 422, 'unprocessable_entity'],
     ['a key that ends .php', { url: URL_A, key: 'x.php' }, 422, 'unprocessable_entity'],
     ['a long utm', { url: URL_A, utm_source: 'x'.repeat(256) }, 422, 'unprocessable_entity'],
@@ -164,8 +165,14 @@ describe('POST /links', () => {
     const create = (testVariants: unknown, trackConversion = true) =>
       acme.post({ url: URL_A, trackConversion, testVariants });
     expect((await create(variants(50, 50), false)).status).toBe(422);
-    expect((await create(variants(50, 40))).status).toBe(422);
-    expect((await create(variants(33.3, 33.3, 33.4))).status).toBe(200);
+    for (const refused of [[50, 40], [100], [20, 20, 20, 20, 20], [9, 91], [9, 45, 46]])
+      expect([refused, (await create(variants(...refused))).status]).toEqual([refused, 422]);
+    for (const accepted of [
+      [33.3, 33.3, 33.4],
+      [10, 90],
+      [25, 25, 25, 25],
+    ])
+      expect([accepted, (await create(variants(...accepted))).status]).toEqual([accepted, 200]);
   });
 
   it.each(['localhost', 'a.localhost', 'LOCALHOST.:80', '[::1]', '127.0.0.1', '127.0.0.1.', '0x7f.1'])(

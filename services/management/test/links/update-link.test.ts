@@ -269,6 +269,13 @@ describe('PATCH /links/{linkId}', () => {
     expect((await patch(root, { url: '' })).body.url).toBe('');
   });
 
+  it('a destination for a root link needs pro', async () => {
+    const free = await aCaller(management, 'free');
+    const { body: root } = await free.get<Link>(`/links/info?domain=${free.host}`);
+    expect(codeOf(await patch(root, { url: URL_A }, free))).toEqual([403, 'forbidden']);
+    expect((await patch(root, { comments: 'x' }, free)).status).toBe(200);
+  });
+
   it('the plan is checked for the whole link, not only for the changed fields', async () => {
     const caller = await aCaller(management, 'pro');
     const link = await aLink({ password: 'secret' }, caller);

@@ -151,6 +151,8 @@ describe('PUT /links/upsert', () => {
     expect((await upsert({ url: 'https://acme.com/a' }, caller)).status).toBe(200);
     expect(codeOf(await upsert({ url: 'https://acme.com/b' }, caller))).toEqual([403, 'forbidden']);
     expect((await upsert({ url: 'https://acme.com/a', title: 'x' }, caller)).status).toBe(200);
+    expect(codeOf(await upsert({ url: 'nonsense' }, caller))).toEqual([422, 'unprocessable_entity']);
+    expect(codeOf(await upsert({}, caller))).toEqual([400, 'bad_request']);
   });
 
   it.each([

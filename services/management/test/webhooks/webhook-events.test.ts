@@ -183,7 +183,11 @@ describe('webhooks receive events', () => {
   });
 
   it('but not for bulk requests, nor for rejected ones', async () => {
-    await caller.call('POST', '/links/bulk', [aLink(), aLink()]);
+    const { body: links } = await caller.call<{ id: string }[]>('POST', '/links/bulk', [aLink(), aLink()]);
+    const linkIds = links.map(({ id }) => id);
+    expect((await caller.call('PATCH', '/links/bulk', { linkIds, data: { title: 'x' } })).status).toBe(200);
+    const deleted = await caller.call('DELETE', `/links/bulk?linkIds=${linkIds.join(',')}`);
+    expect(deleted.body).toEqual({ deletedCount: 2 });
     await caller.post({ ...aLink(), domain: 'of-another.example' });
     expect(await queuedEvents()).toEqual([]);
   });
