@@ -205,7 +205,8 @@ export function createCreator<R extends CatalogRecord>(
 
   const create = createCreationBatcher<R>({
     createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
-    createAlone: ({ record, hasRandomNames }) => createRecords(deps, [prepare(record, hasRandomNames)]),
+    // A record that its schema refuses rejects too: the batcher only settles what it gets as a promise.
+    createAlone: async ({ record, hasRandomNames }) => createRecords(deps, [prepare(record, hasRandomNames)]),
   });
 
   return {

@@ -64,6 +64,19 @@ it('when the first creation of a name fails for another reason, the next one get
   expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
+it('a creation that no record can be made of is refused, alone and among others', async () => {
+  const refused = () =>
+    catalog.links.create(workspaceId, {
+      domain: host,
+      key: 'impossible',
+      url: 'https://acme.com',
+      archived: 7 as never,
+    });
+  await expect(refused()).rejects.toThrow();
+  const settled = await Promise.allSettled([create('one'), refused(), create('two')]);
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
 it('a batch gives the names of its refused links to later ones, and each name once', async () => {
   await create('owner', 'mine');
   const link = (key: string, externalId: string | null) => ({ domain: host, url: 'https://acme.com', key, externalId });
