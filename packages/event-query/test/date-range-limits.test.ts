@@ -6,10 +6,10 @@ import { checkDateRange } from '../src/parse/date-range-limits.js';
 const NOW = Date.parse('2026-11-21T14:30:00Z');
 const DAY_MS = 24 * 3_600_000;
 
-function isRefused(plan: Plan, parameters: RangeParameters, ageInDays = 10): boolean {
-  const range = parseTimeRange(parameters, NOW);
+function isRefused(plan: Plan, parameters: RangeParameters, ageInDays = 10, nowMs = NOW): boolean {
+  const range = parseTimeRange(parameters, nowMs);
   try {
-    checkDateRange(plan, range, NOW - ageInDays * DAY_MS);
+    checkDateRange(plan, range, nowMs - ageInDays * DAY_MS);
     return false;
   } catch (err) {
     expect(err).toMatchObject({ code: 'forbidden', status: 403 });
@@ -44,6 +44,21 @@ test('a period is measured by its real length', () => {
 test('the default end of a range is now', () => {
   expect(isRefused('free', { start: '2026-10-21T14:30:00Z' })).toBe(false);
   expect(isRefused('free', { start: '2026-10-21T14:29:59Z' })).toBe(true);
+});
+
+test.each([0, 12, 14.5, 23.999])('days counted from now have the same length at every time of day (%s h)', (hour) => {
+  const nowMs = Date.parse('2026-11-21T00:00:00Z') + hour * 3_600_000;
+  const refused = (plan: Plan, parameters: RangeParameters) => isRefused(plan, parameters, 10, nowMs);
+  for (const timezone of ['UTC', 'Asia/Kolkata', 'America/Phoenix']) {
+    expect(refused('free', { start: '31 days ago', timezone })).toBe(false);
+    expect(refused('free', { start: '32 days ago', timezone })).toBe(true);
+    expect(refused('free', { start: 'now', end: 'in 31 days', timezone })).toBe(false);
+    expect(refused('free', { start: 'now', end: 'in 32 days', timezone })).toBe(true);
+    expect(refused('free', { start: '41 days ago', end: '10 days ago', timezone })).toBe(false);
+    expect(refused('pro', { start: '366 days ago', timezone })).toBe(false);
+    expect(refused('pro', { start: '367 days ago', timezone })).toBe(true);
+    expect(refused('pro', { start: '1 year ago', timezone })).toBe(false);
+  }
 });
 
 test('interval=all is measured from the creation of the workspace', () => {

@@ -62,5 +62,8 @@ export function parseNaturalDate(text: string, context: DateContext): ParsedDate
   const phrase = text.trim().replace(/\s+/g, ' ').toLowerCase().replace(/^on /, '').replace(ZONE_NAME, '');
   const date = parsePhrase(phrase, context);
   if (date === undefined) return undefined;
-  return isInCalendar(firstInstant(date, context.zone)) ? date : undefined;
+  const { zone } = context;
+  const firstMs = firstInstant(date, zone);
+  // East of UTC, the first hours of 1970 are in 1969.
+  return isInCalendar(firstMs) || isInCalendar(zone.toLocal(firstMs)) ? date : undefined;
 }

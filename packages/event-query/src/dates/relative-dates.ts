@@ -9,6 +9,12 @@ interface Duration {
   readonly ms: number;
 }
 
+/** A duration from a text. */
+interface ParsedDuration extends Duration {
+  /** Whether the text names hours, minutes or seconds, zero included, or a part of a day. */
+  readonly isExact: boolean;
+}
+
 const SECOND_MS = 1000;
 const UNITS: Readonly<Record<string, Duration>> = {
   second: { months: 0, days: 0, ms: SECOND_MS },
@@ -64,9 +70,10 @@ function inWholeUnits({ months, days, ms }: Duration): Duration {
 }
 
 /** Parses `2 weeks and 3 days`; undefined unless the whole text is a duration. */
-function parseDuration(text: string): Duration | undefined {
+function parseDuration(text: string): ParsedDuration | undefined {
   if (text === '') return undefined;
   let duration: Duration = { months: 0, days: 0, ms: 0 };
+  let hasTime = false;
   for (let rest = text; rest !== ''; ) {
     const part = PART.exec(rest);
     if (part === null) return undefined;
@@ -74,6 +81,7 @@ function parseDuration(text: string): Duration | undefined {
     const unit = UNITS[LONG_UNITS[name] ?? name];
     if (unit === undefined) return undefined;
     const times = countOf(count);
+    hasTime ||= unit.ms > 0;
     duration = {
       months: duration.months + times * unit.months,
       days: duration.days + times * unit.days,
@@ -81,7 +89,8 @@ function parseDuration(text: string): Duration | undefined {
     };
     rest = rest.slice(part[0].length);
   }
-  return inWholeUnits(duration);
+  const whole = inWholeUnits(duration);
+  return { months: whole.months, days: whole.days, ms: whole.ms, isExact: hasTime || whole.ms !== 0 };
 }
 
 const SAME_DAY = /^(?:(?:the )?(?:this|same) day|today) (?<side>last|previous|next) (?<unit>week|month|quarter|year)$/;
@@ -115,15 +124,15 @@ function addToNow(duration: Duration, direction: 1 | -1, { nowMs, zone }: DateCo
   const localMs = addUnits(addUnits(now, 'month', direction * duration.months), 'day', direction * duration.days);
   if (!isInCalendar(localMs)) return undefined;
   const ms = (localMs === now ? nowMs : zone.toInstant(localMs)) + direction * duration.ms;
-  return isInCalendar(ms) ? { localMs, ms } : undefined;
+  return isInCalendar(ms) || isInCalendar(localMs + direction * duration.ms) ? { localMs, ms } : undefined;
 }
 
-/** The date that is a duration away from now: a day if the duration has only days and longer units, otherwise an instant. */
+/** The date that is a duration away from now: a day if the duration has only whole days and longer units, otherwise an instant. */
 function relativeDate(text: string, direction: 1 | -1, context: DateContext): ParsedDate | undefined {
   const duration = parseDuration(text);
   const target = duration && addToNow(duration, direction, context);
   if (target === undefined) return undefined;
-  if (duration?.ms !== 0) return { type: 'instant', ms: target.ms };
+  if (duration?.isExact) return { type: 'instant', ms: target.ms };
   const midnight = midnightBefore(target.localMs);
   return { type: 'days', firstMs: midnight, lastMs: midnight, atMs: target.localMs };
 }

@@ -53,11 +53,16 @@ function intervalStart(interval: Interval, nowMs: number, zone: Zone): number | 
   }
 }
 
-/** The two points between which the length of a range is measured for the limits of plans; a day counts as its noon. */
+/**
+ * The two points between which the length of a range is measured for the limits of plans. A day counts as its noon, a day counted from now
+ * as the same time of that day: otherwise the length of `30 days ago` until now would depend on the time of day.
+ */
 function measuredBounds(first: ParsedDate, last: ParsedDate, zone: Zone): { startMs: number; endMs: number } {
+  const timeOf = (dayMs: number, atMs: number | undefined) =>
+    atMs === undefined ? dayMs + NOON_MS : zone.toInstant(atMs);
   return {
-    startMs: first.type === 'days' ? first.firstMs + NOON_MS : firstInstant(first, zone),
-    endMs: last.type === 'days' ? last.lastMs + NOON_MS : lastInstant(last, zone),
+    startMs: first.type === 'days' ? timeOf(first.firstMs, first.atMs) : firstInstant(first, zone),
+    endMs: last.type === 'days' ? timeOf(last.lastMs, last.atMs) : lastInstant(last, zone),
   };
 }
 

@@ -39,6 +39,17 @@ test('an interval of days keeps the time of day across a clock change', () => {
   );
 });
 
+test.each([
+  ['30d', '2026-03-30T10:00:00Z', '2026-02-28T11:00:00.000Z'],
+  ['90d', '2026-03-30T10:00:00Z', '2025-12-30T11:00:00.000Z'],
+  ['1y', '2026-03-29T12:00:00Z', '2025-03-29T13:00:00.000Z'],
+] as const)(
+  'the interval %s until a time of summer begins at the same time of day in winter',
+  (interval, now, from) => {
+    expect(bounds({ interval, timezone: 'Europe/Berlin' }, Date.parse(now))[0]).toBe(from);
+  },
+);
+
 test('months, quarters and years begin at local midnight', () => {
   const newYear = Date.parse('2026-12-31T22:00:00Z');
   expect(bounds({ interval: 'ytd', timezone: 'Asia/Kolkata' }, newYear)).toEqual([
@@ -137,6 +148,46 @@ test('a range starts with the first moment of a period and ends with the last', 
     '2026-10-01T00:00:00.000Z',
     '2026-11-01T00:00:00.000Z',
   ]);
+});
+
+test.each([
+  '0 hours ago',
+  '0 minutes ago',
+  'in 0 seconds',
+  'now - 0 minutes',
+  '0h30m ago',
+  '0.0001 seconds ago',
+  '0 days and 0 hours ago',
+])('%s is an instant, as any number of hours, minutes or seconds', (text) => {
+  const [from] = bounds({ start: text });
+  expect(from).toBe(text === '0h30m ago' ? '2026-11-21T14:00:00.250Z' : '2026-11-21T14:30:00.250Z');
+  expect(bounds({ start: '2026-11-01', end: text })[1]).toBe(from);
+});
+
+test('days and zero hours ago are an instant, zero days ago are today', () => {
+  expect(bounds({ start: '1 day and 0 hours ago', timezone: 'Europe/Berlin' })[0]).toBe('2026-11-20T14:30:00.250Z');
+  expect(bounds({ start: '0 days ago', end: '0 weeks ago' })).toEqual(['2026-11-21T00:00:00.000Z', END_OF_TODAY]);
+});
+
+test.each(['1970', '1970-01', '1970-Q1', 'jan 1 1970', 'start of 1970', 'jan 1 1970 at 0am'])(
+  '%s begins with the first local moment of 1970, also where 1969 is not over in UTC',
+  (start) => {
+    expect(bounds({ start, timezone: 'Europe/Berlin' })[0]).toBe('1969-12-31T23:00:00.000Z');
+    expect(bounds({ start, timezone: 'America/New_York' })[0]).toBe('1970-01-01T05:00:00.000Z');
+  },
+);
+
+test('a number of days or hours ago may reach to the first local moment of 1970', () => {
+  const timezone = 'Asia/Tokyo';
+  for (const start of ['1 day ago', '24 hours ago']) {
+    expect(bounds({ start, timezone }, Date.parse('1970-01-01T15:00:00Z'))[0]).toBe('1969-12-31T15:00:00.000Z');
+    expect(() => bounds({ start, timezone }, Date.parse('1970-01-01T14:59:59Z'))).toThrow(ApiError);
+  }
+});
+
+test.each(['1969', '1969-12', 'december 31 1969'])('%s is refused in every zone', (start) => {
+  for (const timezone of ['UTC', 'Pacific/Kiritimati', 'Pacific/Pago_Pago'])
+    expect(() => bounds({ start, timezone })).toThrow(ApiError);
 });
 
 test('an invalid end is refused even where it would be ignored', () => {
