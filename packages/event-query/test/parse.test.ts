@@ -114,6 +114,35 @@ test('a parameter without values is no filter', () => {
   expect(filters({ folderId: ',', groupId: '-', query: '' })).toEqual([]);
 });
 
+test.each(['qr', 'pageview,qr', '-', ',,', '-,-qr', 'qr,', ''])(
+  'qr is ignored beside trigger=%s only if that has a value',
+  (trigger) => {
+    const own = filters({ trigger });
+    expect(filters({ trigger, qr: 'true' })).toEqual(own.length > 0 ? own : [list('trigger', ['qr'])]);
+    expect(own.length > 0).toBe(trigger.includes('qr'));
+  },
+);
+
+test.each([
+  ['a thousand items', 1000, ''],
+  ['a thousand items and an empty one', 1000, ','],
+  ['a thousand items between empty ones', 1000, ',-,,'],
+  ['a thousand excluded items', 1000, '-,'],
+  ['a thousand and one items', 1001, ''],
+  ['a thousand and one empty items', 0, ','.repeat(1001)],
+])('tagIds takes what tagId takes: %s', (_what, count, around) => {
+  const text = around + Array.from({ length: count }, (_, index) => `tag_${index}`).join(',') + around;
+  const outcome = (query: Record<string, string>) => {
+    try {
+      return filters(query);
+    } catch (err) {
+      return String(err).replace('tagIds', 'tagId');
+    }
+  };
+  expect(outcome({ tagIds: text })).toEqual(outcome({ tagId: text }));
+  expect(typeof outcome({ tagIds: text }) === 'string').toBe(count > 1000);
+});
+
 test('deprecated tagIds and qr are ignored if tagId or trigger is given', () => {
   expect(filters({ tagIds: 'tag_a,-tag_b' })).toEqual([list('tagId', ['tag_a'], ['tag_b'])]);
   expect(filters({ tagIds: 'tag_a', tagId: 'tag_c' })).toEqual([list('tagId', ['tag_c'])]);

@@ -6,7 +6,7 @@ import {
   queryBoolean,
   queryEnum,
   queryInteger,
-  queryList,
+  queryJoinedValues,
   queryText,
   queryTextUpTo,
   queryValues,
@@ -96,7 +96,7 @@ export const eventAttributeShape = {
     "Condition on the metadata of leads and sales, such as `metadata['plan']:pro`.",
   ),
   programId: queryText.describe('Deprecated: the partner program of the links.'),
-  tagIds: queryList.describe('Deprecated: `tagId`, beside which it is ignored.'),
+  tagIds: queryJoinedValues.describe('Deprecated: `tagId`, beside which it is ignored.'),
   qr: queryBoolean.describe('Deprecated: `true` is `trigger=qr`, `false` is `trigger=link`; ignored beside `trigger`.'),
 };
 

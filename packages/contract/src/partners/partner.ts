@@ -5,7 +5,7 @@ import { eachUtmField } from '../links/utm.js';
 import { closedQuery } from '../values/closed-query.js';
 import { pageShape, sortShape } from '../values/paging.js';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
-import { queryBoolean, queryEnum, queryList, queryText } from '../values/query-values.js';
+import { queryBoolean, queryEnum, queryJoinedValues, queryText } from '../values/query-values.js';
 
 const text = z.string().nullable();
 const idText = z.string().max(255);
@@ -243,7 +243,9 @@ export const listPartnersQuerySchema = closedQuery({
   ...sortShape(PARTNER_SORT_FIELDS, 'desc', OLDER_SORT_FIELDS),
   ...pageShape(),
   groupId: queryText.describe('Only partners of this group.'),
-  country: queryList.describe('Only partners from these countries, as two-letter codes; a leading `-` excludes them.'),
+  country: queryJoinedValues.describe(
+    'Only partners from these countries, as two-letter codes; a leading `-` excludes them.',
+  ),
   status: queryEnum(PARTNER_STATUSES).describe('Only partners with this status.'),
   email: queryText.describe('Only the partner with this email, in any case.'),
   tenantId: queryText.describe('Only the partner with this `tenantId`.'),
@@ -282,7 +284,9 @@ export type PartnerApplication = z.infer<typeof partnerApplicationSchema>;
 export const listApplicationsQuerySchema = closedQuery({
   ...sortShape(['createdAt'], 'desc'),
   ...pageShape(),
-  country: queryList.describe('Only partners from these countries, as two-letter codes; a leading `-` excludes them.'),
+  country: queryJoinedValues.describe(
+    'Only partners from these countries, as two-letter codes; a leading `-` excludes them.',
+  ),
   groupId: queryText.describe('Only partners of this group.'),
 });
 

@@ -40,18 +40,32 @@ export const DATE_FORMS =
 /** Maximum number of items of a list in a query, because each may need a look-up. */
 const LIST_ITEMS_MAX = 1000;
 
-/** A list, sent as CSV, as a repeated parameter or both. The parsed value is one CSV text; see {@link csvItems}. */
+const ONLY_COMMAS = /^,*$/;
+
+/** A list as one CSV text; undefined if it has no item, as in `x=`, `x=&x=` and `x=,`. */
+function joinedList(value: unknown): unknown {
+  const joined = Array.isArray(value) ? value.join(',') : value;
+  return typeof joined === 'string' && ONLY_COMMAS.test(joined) ? undefined : joined;
+}
+
+const listText = z.string().max(LIST_CHARS_MAX, { abort: true });
+
+/**
+ * A list, sent as CSV, as a repeated parameter or both. Without an item it counts as absent. The parsed value is one CSV text; see
+ * {@link csvItems}.
+ */
 export const queryList = z.preprocess(
-  (value) => absentWhenEmpty(Array.isArray(value) ? value.join(',') : value),
-  z
-    .string()
-    .max(LIST_CHARS_MAX, { abort: true })
+  joinedList,
+  listText
     .check(({ value, issues }) => {
-      if (value.split(',', LIST_ITEMS_MAX + 1).length <= LIST_ITEMS_MAX) return;
+      if (value.split(',').filter((item) => item !== '').length <= LIST_ITEMS_MAX) return;
       issues.push({ code: 'too_big', origin: 'array', maximum: LIST_ITEMS_MAX, inclusive: true, input: value });
     })
     .optional(),
 );
+
+/** A list in the multi-value syntax of filters, sent like a {@link queryList}. Its parser counts the items, without lone dashes. */
+export const queryJoinedValues = z.preprocess(joinedList, listText.optional());
 
 /** `true` or `false` in any case. */
 export const queryBoolean = z.preprocess((value) => {

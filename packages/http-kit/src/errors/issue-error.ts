@@ -12,11 +12,17 @@ function discriminatorValue(input: unknown, name: string): unknown {
   return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[name] : undefined;
 }
 
+/** Whether the input is a number beyond the doubles, such as `1e999`, which JSON.parse turns into infinity. */
+export function isInfinite(input: unknown): input is number {
+  return input === Number.POSITIVE_INFINITY || input === Number.NEGATIVE_INFINITY;
+}
+
 /** Whether the issue is a missing field or a wrong type, for which the status is 400; for anything else it is 422. */
 function isTypeFault(issue: Issue): boolean {
   switch (issue.code) {
     case 'invalid_type':
-      // JSON has a single number type, so a fraction is a wrong value, not a wrong type.
+      // JSON has a single number type, so a fraction or a number that is too great is a wrong value, not a wrong type.
+      if (issue.expected === 'number') return !isInfinite(issue.input);
       return !(issue.expected === 'int' && typeof issue.input === 'number');
     case 'invalid_value':
       return !hasTypeOf(issue.input, issue.values);
@@ -66,6 +72,8 @@ function fieldPath(issue: Issue): string {
 function ruleCodeOf(issue: Issue): RuleCode {
   const isTagged = issue.code === 'invalid_union' && issue.discriminator !== undefined;
   const value = isTagged ? discriminatorValue(issue.input, issue.discriminator ?? '') : issue.input;
+  if (issue.code === 'invalid_type' && !isTypeFault(issue) && isInfinite(value))
+    return value > 0 ? 'too_big' : 'too_small';
   switch (issue.code) {
     case 'invalid_type':
     case 'invalid_value':

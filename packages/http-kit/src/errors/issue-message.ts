@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { hasTypeOf } from './issue-error.js';
+import { hasTypeOf, isInfinite } from './issue-error.js';
 
 type RawIssue = z.core.$ZodRawIssue;
 
@@ -43,6 +43,8 @@ export function issueMessage(issue: RawIssue): string {
   const notNull = issue.input === null ? ', not null' : '';
   switch (issue.code) {
     case 'invalid_type':
+      if (issue.expected === 'number' && isInfinite(issue.input))
+        return `is too ${issue.input > 0 ? 'great' : 'small'}`;
       return issue.input === undefined ? 'is required' : `must be ${TYPES[issue.expected] ?? issue.expected}${notNull}`;
     case 'invalid_value':
       if (issue.input === undefined) return 'is required';

@@ -5,9 +5,12 @@ import {
   queryBoolean,
   queryEnum,
   queryInteger,
+  queryJoinedValues,
+  queryList,
   queryText,
   trackLeadBodySchema,
   trackSaleBodySchema,
+  trackSaleClientBodySchema,
 } from '@waymark/contract';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -113,6 +116,22 @@ describe('values that are well-formed but not allowed answer 422', () => {
       { length: 1.5 },
       'invalid_type: length: must be a whole number',
     ],
+    ...(
+      [
+        ['a number', z.number().max(90)],
+        ['an integer', z.int()],
+        ['a union', z.union([z.string(), z.number()])],
+        ['an amount', trackSaleClientBodySchema.shape.amount],
+      ] as const
+    ).flatMap(([what, amount]): [string, z.ZodType, unknown, string][] => [
+      [
+        `${what} beyond the doubles`,
+        z.object({ amount }),
+        JSON.parse('{"amount":1e999}'),
+        'too_big: amount: is too great',
+      ],
+      [`${what} below the doubles`, z.object({ amount }), { amount: -Infinity }, 'too_small: amount: is too small'],
+    ]),
     ['an integer beyond the safe range', z.object({ amount: z.int() }), { amount: 2 ** 60 }, 'too_big: amount: '],
     [
       'not in the enum',
@@ -178,6 +197,21 @@ describe('query values', () => {
     ['unknown=1', { unknown: '1' }, undefined],
   ])('%s answers %s', (_query, value, status) => {
     expect(refusal(query, value)?.[0]).toBe(status);
+  });
+
+  it.each<[string, unknown, number | undefined]>([
+    ['list=', { list: '' }, undefined],
+    ['list=&list=', { list: ['', ''] }, undefined],
+    ['list=,', { list: ',' }, undefined],
+    ['a thousand items between as many commas again', { list: ',a'.repeat(1000) + ','.repeat(1000) }, undefined],
+    ['a thousand and one items', { list: ',a'.repeat(1001) }, 422],
+    ['more characters than a list may have', { list: 'a'.repeat(64_001) }, 422],
+  ])('as a list, %s answers %s', (_query, value, status) => {
+    expect(refusal(z.object({ list: queryList }), value)?.[0]).toBe(status);
+  });
+
+  it.each(['', ',', ',,', ['', ''], [',', '']])('a list without items (%j) is absent', (list) => {
+    expect([queryList.parse(list), queryJoinedValues.parse(list)]).toEqual([undefined, undefined]);
   });
 
   it('a number with hundreds of digits is out of range, not a wrong type', () => {

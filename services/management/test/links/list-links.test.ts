@@ -140,6 +140,11 @@ describe('GET /links', () => {
     ['archived links with a tag', () => `withTags=true&showArchived=true&tagId=${tags.news}`, ['four', 'two']],
     ['several at once', () => `tagIds=${tags.sale}&search=acme&folderId=${folderId}`, ['two']],
     ['empty filters', () => 'domain=&tagIds=&search=&tenantId=', ['five', 'three', 'two', 'one', '_root']],
+    [
+      'lists without items',
+      () => 'tagIds=&tagIds=&tagNames=,&linkIds=,&linkIds=',
+      ['five', 'three', 'two', 'one', '_root'],
+    ],
   ])('filters by %s', async (_what, query, expected) => {
     expect(await keys(`?${query()}`)).toEqual(expected);
     const { body } = await acme.get<number>(`/links/count?${query()}`);

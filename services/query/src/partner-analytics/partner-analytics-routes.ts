@@ -1,6 +1,6 @@
 import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
-import { bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
+import { bindAnalytics, checkDateRange, type ParsedAnalytics, parseAnalytics } from '@waymark/event-query';
 import { type App, mapYielding, sendJson } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
 import type { AnalyticsRouteDeps } from '../analytics/analytics-routes.js';
@@ -32,6 +32,13 @@ async function findPartner(
   const partner = await partners.findByTenantId(workspace.id, tenantId);
   if (partner === undefined) throw new ApiError('not_found', 'Partner not found.');
   return partner;
+}
+
+/** The request, for events of the links of one partner only. */
+function ofPartner({ filters: parsed, ...rest }: ParsedAnalytics, partnerId: string): ParsedAnalytics {
+  const values = { include: [partnerId], exclude: [] };
+  const filters = [...parsed.filters, { type: 'list', parameter: 'partnerId', values } as const];
+  return { ...rest, filters: { ...parsed, filters } };
 }
 
 type LinkRow = Readonly<Record<string, unknown>>;
@@ -67,18 +74,18 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const { workspace } = request;
       const hidesFolders = await catalog.hiddenFolders.anyFor(workspace.id, linkVisibility(request.apiKey));
       const { partnerId, tenantId, programId, groupBy = 'count', ...range } = request.query;
-      const partner = await findPartner(catalog, workspace, { partnerId, tenantId, programId });
       // An `end` without a `start` is ignored.
       const interval = range.interval ?? (range.start === undefined ? 'all' : undefined);
-      const query = { ...range, interval, event: 'composite' as const, groupBy, partnerId: partner.id };
+      const query = { ...range, interval, event: 'composite' as const, groupBy };
       const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
       checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));
+      const partner = await findPartner(catalog, workspace, { partnerId, tenantId, programId });
       const scope = {
         workspaceId: workspace.id,
         programId: workspace.defaultProgramId,
         hidesFolders,
       };
-      const bound = bindAnalytics(parsed, scope);
+      const bound = bindAnalytics(ofPartner(parsed, partner.id), scope);
       const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
       const body = await responseBody(workspace.id, bound, groups);
       if (!Array.isArray(body)) return sendJson(reply, { ...body, ...NO_EARNINGS });

@@ -117,6 +117,9 @@ describe('GET /partners/analytics', () => {
     ['a grouping that partners do not have', 'tenantId=ada&groupBy=countries', 422],
     ['an invalid date', 'tenantId=ada&start=nonsense', 422],
     ['a query that cannot be read', 'tenantId=ada&query=plan', 422],
+    ['an invalid date for an unknown partner', 'partnerId=pn_none&start=nonsense', 422],
+    ['a query that cannot be read, for an unknown tenant', 'tenantId=none&query=plan', 422],
+    ['an invalid end for another program', 'tenantId=ada&programId=prog_other&end=soon', 422],
   ])('%s gives an error: %s, %i', async (_what, parameters, status) => {
     expect((await get(parameters)).status).toBe(status);
   });
