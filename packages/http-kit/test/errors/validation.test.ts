@@ -199,15 +199,12 @@ describe('query values', () => {
     expect(refusal(query, value)?.[0]).toBe(status);
   });
 
-  it.each<[string, unknown, number | undefined]>([
-    ['list=', { list: '' }, undefined],
-    ['list=&list=', { list: ['', ''] }, undefined],
-    ['list=,', { list: ',' }, undefined],
-    ['a thousand items between as many commas again', { list: ',a'.repeat(1000) + ','.repeat(1000) }, undefined],
-    ['a thousand and one items', { list: ',a'.repeat(1001) }, 422],
-    ['more characters than a list may have', { list: 'a'.repeat(64_001) }, 422],
-  ])('as a list, %s answers %s', (_query, value, status) => {
-    expect(refusal(z.object({ list: queryList }), value)?.[0]).toBe(status);
+  it.each([
+    ['a thousand items between as many commas again', ',a'.repeat(1000) + ','.repeat(1000), undefined],
+    ['a thousand and one items', ',a'.repeat(1001), 422],
+    ['more characters than a list may have', 'a'.repeat(64_001), 422],
+  ] as const)('a list of %s', (_what, list, status) => {
+    expect(refusal(z.object({ list: queryList }), { list })?.[0]).toBe(status);
   });
 
   it.each(['', ',', ',,', ['', ''], [',', '']])('a list without items (%j) is absent', (list) => {
