@@ -16,11 +16,16 @@ const NEAR_EVENTS = 10_000;
 const NEAR_SHARE = 0.1;
 
 /**
- * The events since a time that count as usage: all except clicks on root links without destination, and imported events. At least 0:
+ * The events since a time that count as usage: all except imported ones and clicks on root links that had no destination. At least 0:
  * imported clicks of such a root link are subtracted twice, and an erasure deletes imported events, but does not change their number.
+ *
+ * All clicks on a root link without destination that has never been changed are such clicks; they are counted by day, because reading a
+ * million clicks takes a tenth of a second of processor time (test/bench/README.md). Clicks are read of root links that were changed or removed
+ * since the time, and of those that are without destination after a change. (The version of a record is 1 until its first change, then the time
+ * of the last one.) A click that an erasure has anonymised has no URL either, and does not count if its root link is among these.
  */
 const EVENTS_SINCE = `
-SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(imported), 0) FROM
+SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(recorded_placeholders) - toInt64(imported), 0) FROM
 (
   SELECT sum(clicks) + sum(leads) + sum(sales) AS events FROM workspace_slots
   WHERE workspace_id = {workspace:UInt64} AND slot >= toDateTime({since:String}, 'UTC')
@@ -28,9 +33,16 @@ SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(imported), 0) 
 (
   SELECT sum(clicks) AS placeholders FROM link_days
   WHERE workspace_id = {workspace:UInt64} AND day >= toDate({since:String}) AND link_id IN (
-    SELECT id FROM links FINAL WHERE workspace_id = {workspace:UInt64} AND key = '_root' AND url = ''
+    SELECT id FROM links FINAL WHERE workspace_id = {workspace:UInt64} AND key = '_root' AND url = '' AND version = 1
   )
-) AS root_clicks,
+) AS unchanged_roots,
+(
+  SELECT count() AS recorded_placeholders FROM click_events
+  WHERE workspace_id = {workspace:UInt64} AND timestamp >= toDateTime64({since:String}, 3, 'UTC') AND url = '' AND link_id IN (
+    SELECT id FROM links WHERE workspace_id = {workspace:UInt64} AND key = '_root' GROUP BY id
+    HAVING max(version) >= toUnixTimestamp(toDateTime({since:String}, 'UTC')) * 1000 OR (max(version) > 1 AND argMax(url, version) = '')
+  )
+) AS changed_roots,
 (
   SELECT sum(events) AS imported FROM imported_counts FINAL
   WHERE workspace_id = {workspace:UInt64} AND month >= toDate({since:String})
