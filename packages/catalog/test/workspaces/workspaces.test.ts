@@ -80,6 +80,17 @@ describe('limits', () => {
     const update = catalog.workspaces.update(workspace.id, { allowedHostnames: [hostname] });
     await expect(update).rejects.toMatchObject({ code: 'unprocessable_entity' });
   });
+
+  it('a workspace allows ten hostnames, and not eleven', async () => {
+    const { workspace } = await aWorkspace(catalog);
+    const allow = (count: number) => {
+      const allowedHostnames = Array.from({ length: count }, (_, index) => `a${index}.acme.com`);
+      return catalog.workspaces.update(workspace.id, { allowedHostnames });
+    };
+    await allow(10);
+    expect((await catalog.workspaces.get(workspace.id))?.allowedHostnames).toHaveLength(10);
+    await expect(allow(11)).rejects.toMatchObject({ code: 'unprocessable_entity' });
+  });
 });
 
 describe('keys', () => {

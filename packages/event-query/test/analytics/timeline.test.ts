@@ -47,6 +47,21 @@ describe('the buckets of a time series', () => {
     expect([starts.length, starts[0]]).toEqual([createdAt.startsWith('2026-11-21') ? 24 : count, first]);
   });
 
+  test.each([
+    // At 14:30 UTC it is 20:15 in Kathmandu and 03:30 in Pago Pago. A workspace of 23:30 UTC was created on the next day there, and on that day here.
+    ['Asia/Kathmandu', '2026-11-18T23:30:00.000Z', 72, '2026-11-19T00:00:00.000+0545'],
+    ['Asia/Kathmandu', '2026-11-17T23:30:00.000Z', 4, '2026-11-18T00:00:00.000+0545'],
+    ['Asia/Kathmandu', '2026-05-24T23:30:00.000Z', 181, '2026-05-25T00:00:00.000+0545'],
+    ['Asia/Kathmandu', '2026-05-23T23:30:00.000Z', 7, '2026-05-01T00:00:00.000+0545'],
+    ['Pacific/Pago_Pago', '2026-11-20T00:30:00.000Z', 72, '2026-11-19T00:00:00.000-1100'],
+    ['Pacific/Pago_Pago', '2026-11-19T00:30:00.000Z', 4, '2026-11-18T00:00:00.000-1100'],
+    ['Pacific/Pago_Pago', '2026-05-26T00:30:00.000Z', 181, '2026-05-25T00:00:00.000-1100'],
+    ['Pacific/Pago_Pago', '2026-05-25T00:30:00.000Z', 7, '2026-05-01T00:00:00.000-1100'],
+  ])('interval=all counts the days in %s since %s', (timezone, createdAt, count, first) => {
+    const starts = startsAt(NOW, { interval: 'all', timezone }, createdAt);
+    expect([starts.length, starts[0]]).toEqual([count, first]);
+  });
+
   test('a workspace created in the future, because of clock skew, has the buckets of one day', () => {
     expect(startsAt(NOW, { interval: 'all' }, '2026-11-22T00:00:00.000Z')).toHaveLength(24);
   });

@@ -135,6 +135,37 @@ describe('the content of an event', () => {
     expect(body).toMatchObject([{ customer: { id: gone.id, name: 'Deleted Customer', externalId: gone.id } }]);
   });
 
+  test('removing a customer changes no counter and no analytics, also not those of its id', async () => {
+    const other = await aWorkspace(query);
+    const customer = await other.aCustomer({ externalId: 'gone' });
+    const click = other.click(await other.aLink({ key: 'a' }), 30);
+    await other.store({
+      ...{ clicks: [click, other.click(await other.aLink({ key: 'b' }), 30)] },
+      ...{ leads: [other.lead(click, customer, 20)], sales: [other.sale(click, customer, 10)] },
+    });
+    const numbers = async () => {
+      const { body } = await other.events({ event: 'sales' });
+      const count = async (parameters: object) =>
+        (await other.analytics({ event: 'composite', interval: 'all', ...parameters })).body;
+      const [all, own] = [await count({}), await count({ customerId: customer.id })];
+      return { link: body[0]?.link, all, own, links: await count({ groupBy: 'top_links' }) };
+    };
+    const before = await numbers();
+    expect(before).toMatchObject({
+      link: { clicks: 1, leads: 1, conversions: 1, sales: 1, saleAmount: 2900 },
+      all: { clicks: 2, leads: 1, sales: 1, saleAmount: 2900 },
+      own: { clicks: 1, leads: 1, sales: 1, saleAmount: 2900 },
+    });
+    await query.catalog.customers.remove(other.id, customer.id);
+    expect(await other.events({ event: 'sales' })).toMatchObject({
+      body: [{ customer: { name: 'Deleted Customer' } }],
+    });
+    expect(await numbers()).toEqual(before);
+    expect(await query.catalog.links.counters(other.id, [before.link!.id])).toEqual(
+      new Map([[before.link!.id, expect.objectContaining({ leads: 1, sales: 1, saleAmount: 2900 })]]),
+    );
+  });
+
   /** A customer whose row is still in the queue. */
   async function aCustomerInTheQueue(other: TestWorkspace, externalId: string, metAtMs = NOW) {
     const record = draftCustomer(other.id, { externalId, name: 'Ada' }, metAtMs);

@@ -184,6 +184,44 @@ test('leads and sales are filtered by their link, like clicks', async () => {
   ]);
 });
 
+test.each([
+  ['münchen', ['münchen', 'MÜNCHEN', '/münchen/', 'xn--mnchen-3ya', 'XN--Mnchen-3ya', '/xn--mnchen-3ya']],
+  ['blog/münchen', ['blog/münchen', '/Blog/MÜNCHEN/', 'blog/xn--mnchen-3ya', 'xn--blog/mnchen-yhb']],
+  ['Try', ['try', '/try/', '//TRY']],
+])('beside a domain, the key of the link %s has all forms that visits have', async (stored, keys) => {
+  const workspace = await aWorkspace(query);
+  await workspace.aLink({ key: 'other' });
+  const link = await workspace.aLink({ key: stored });
+  await workspace.store({ clicks: [workspace.click(link, 1)] });
+  for (const key of keys) {
+    const { status, body } = await workspace.events({ domain: workspace.host, key });
+    expect([key, status, body.map((event) => event.link.id)]).toEqual([key, 200, [link.id]]);
+    expect((await workspace.analytics({ domain: workspace.host, key })).body).toMatchObject({ clicks: 1 });
+  }
+});
+
+test.each([
+  ['deactivated', 'expiresAt'],
+  ['banned', 'disabledAt'],
+] as const)('the link in an event shows that its partner is %s', async (status, field) => {
+  const { partners, links } = query.catalog;
+  const workspace = await aWorkspace(query);
+  const partner = await partners.create(workspace.id, { name: 'Ada' });
+  const link = await workspace.aLink({ key: 'a', partnerId: partner.id, programId: partner.programId });
+  const customer = await workspace.aCustomer({ externalId: 'c' });
+  const click = workspace.click(link, 3);
+  await workspace.store({
+    ...{ clicks: [click], leads: [workspace.lead(click, customer, 2)] },
+    sales: [workspace.sale(click, customer, 1)],
+  });
+  const shown = async (event: string) => (await workspace.events({ event })).body[0]?.link;
+  for (const event of ['clicks', 'leads', 'sales']) expect((await shown(event))?.[field]).toBeNull();
+  const bannedAt = '2026-11-21T14:00:00.000Z';
+  await partners.update(workspace.id, partner.id, () => ({ status, bannedAt, bannedReason: null }));
+  for (const event of ['clicks', 'leads', 'sales']) expect((await shown(event))?.[field]).toBe(bannedAt);
+  expect((await links.get(workspace.id, link.id))?.[field]).toBe(bannedAt);
+});
+
 test('filters apply to the current state of the link', async () => {
   const other = await aFilterWorld(query);
   const { workspace, names } = other;

@@ -56,6 +56,35 @@ test('the dub SDK, unchanged, reads events of every kind', async () => {
   expect(sales).toMatchObject([{ event: 'sale', saleAmount: 2900, sale: { invoiceId: 'INV_1' } }]);
 });
 
+test('the SDK reads events of a domain itself, and of a link with tags, a partner and a folder', async () => {
+  const { catalog } = query;
+  const other = await aWorkspace(query);
+  const sdk = new Dub({ token: other.token, serverURL: dub._options.serverURL ?? '' });
+  const colors = ['red', 'yellow', 'green', 'blue', 'purple', 'brown', 'pink'] as const;
+  const tags = await Promise.all(colors.map((color) => catalog.tags.create(other.id, { name: color, color })));
+  const folder = await catalog.folders.create(other.id, { name: 'Spring' });
+  const partner = await catalog.partners.create(other.id, { name: 'Ada' });
+  const root = await catalog.links.findByAddress(other.host, '_root');
+  const full = await other.aLink({
+    ...{ key: 'full', tagIds: tags.map(({ id }) => id), folderId: folder.id, partnerId: partner.id },
+    programId: partner.programId,
+  });
+  const customer = await other.aCustomer({ externalId: 'c' });
+  const clicks = [other.click(full, 5), other.click(root!, 4, { url: '' })];
+  await other.store({
+    clicks,
+    leads: clicks.map((click) => other.lead(click, customer, 3)),
+    sales: clicks.map((click) => other.sale(click, customer, 2)),
+  });
+  for (const event of ['clicks', 'leads', 'sales'] as const) {
+    const links = (await sdk.events.list({ event })).map((item) => ('link' in item ? item.link : undefined));
+    expect(links.find((link) => link?.key === '_root')).toMatchObject({ url: '', shortLink: `https://${other.host}` });
+    const shown = links.find((link) => link?.key === 'full');
+    expect(shown).toMatchObject({ folderId: folder.id, partnerId: partner.id });
+    expect(shown?.tags?.map(({ color }) => color).sort()).toEqual([...colors].sort());
+  }
+});
+
 test('parameters that the SDK always sends do not override the order and page of the caller', async () => {
   const ascending = await dub.events.list({ sortOrder: 'asc', limit: 1 });
   expect(ascending).toMatchObject([{ link: { key: 'plain' } }]);
