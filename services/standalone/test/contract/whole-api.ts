@@ -33,6 +33,8 @@ export interface WholeApi {
   readonly redisUrl: string;
   readonly dataDir: string;
   readonly exportSlots: ExportSlots;
+  /** Every registered route, documented or not, as `GET /links/{linkId}`; without `HEAD` and `OPTIONS`. */
+  readonly routes: readonly string[];
   /** Follows a short link as a new visitor. @returns the status */
   visit(domain: string, key: string): Promise<number>;
   /** Requests the link port with the headers of a browser without cookies, which `headers` can override. */
@@ -105,6 +107,11 @@ export async function startWholeApi({
   };
 
   const api = createApp({ logger, docBase: 'https://docs.example.com', trustedProxies });
+  const registered: string[] = [];
+  api.addHook('onRoute', ({ method, url }) => {
+    const methods = [method].flat().filter((one) => one !== 'HEAD' && one !== 'OPTIONS');
+    registered.push(...methods.map((one) => `${one} ${url.replace(/:(\w+)/g, '{$1}')}`));
+  });
   api.register(authPlugin, { catalog, rateLimiter });
   api.register(async (routes) => managementRoutes(routes as App, management));
   api.register(async (routes) => queryRoutes(routes as App, { ...shared, ...jobs, clickhouse, queueShards: [redis] }));
@@ -131,6 +138,7 @@ export async function startWholeApi({
     redisUrl: server.url,
     dataDir: directory,
     exportSlots: shared.exportSlots,
+    routes: registered,
     async visit(domain, key) {
       return (await callLinks({ url: `/${key}`, headers: { host: domain } })).statusCode;
     },

@@ -1,8 +1,9 @@
 import { type Catalog, type CustomerRecord, NO_CUSTOMER_TOTALS } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { ApiError, customerDataSchema, hasPermission, ownIdParamsSchema, parseResourceId } from '@waymark/contract';
+import { ApiError, customerDataSchema, ownIdParamsSchema, parseResourceId } from '@waymark/contract';
 import { type ExportDeps, fileName, sendFile } from '@waymark/export';
-import type { App } from '@waymark/http-kit';
+import { type App, checkAuthorization } from '@waymark/http-kit';
+import type { FastifyRequest } from 'fastify';
 import { findCustomer } from '../customers.js';
 import { personFile } from './person-file.js';
 import { hasEvents, type Person } from './person-rows.js';
@@ -21,6 +22,11 @@ function recordOf(catalog: Catalog, workspaceId: string, id: string): Promise<Cu
   });
 }
 
+/** A hook that checks the second permission of the route: the file contains webhook deliveries. @throws ApiError 403 */
+async function checkReadsWebhooks({ apiKey, workspace }: FastifyRequest): Promise<void> {
+  checkAuthorization(apiKey, workspace, { permission: 'webhooks.read' });
+}
+
 /**
  * `GET /customers/{id}/data`. For owners only: the file has events of hidden folders, IP addresses and webhook deliveries.
  */
@@ -30,7 +36,10 @@ export async function customerDataRoutes(app: App, deps: CustomerDataDeps): Prom
     '/customers/:id/data',
     {
       exposeHeadRoute: false,
-      onRequest: app.authenticate({ roles: ['owner'], permission: 'analytics.read', minimumPlan: 'business' }),
+      onRequest: [
+        app.authenticate({ roles: ['owner'], permission: 'analytics.read', minimumPlan: 'business' }),
+        checkReadsWebhooks,
+      ],
       schema: {
         operationId: 'getCustomerData',
         summary: 'Retrieve everything that is held on a customer',
@@ -40,10 +49,7 @@ export async function customerDataRoutes(app: App, deps: CustomerDataDeps): Prom
       },
     },
     async (request, reply) => {
-      const { params, workspace, apiKey } = request;
-      if (!hasPermission(apiKey.role, apiKey.scopes, 'webhooks.read')) {
-        throw new ApiError('forbidden', 'The API key lacks the permission "webhooks.read" that this endpoint needs.');
-      }
+      const { params, workspace } = request;
       const record = await recordOf(catalog, workspace.id, params.id);
       const customerId = record?.id ?? params.id;
       const [customer, number] = [parseResourceId('customer', customerId), parseResourceId('workspace', workspace.id)];
