@@ -21,7 +21,9 @@ export interface JsonSchema {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
+  readonly pattern?: string;
 }
 
 export interface Parameter {
@@ -31,9 +33,13 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
+interface JsonContent {
+  readonly 'application/json'?: { readonly schema: JsonSchema };
+}
 interface Operation {
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: JsonSchema } } };
+  readonly requestBody?: { readonly content: JsonContent };
+  readonly responses: Readonly<Record<string, { readonly content?: JsonContent }>>;
 }
 
 /** A route of the OpenAPI document, with a valid example request; the resources it names may not exist. */
@@ -41,6 +47,8 @@ export interface DocumentedRoute {
   readonly name: ExampleRequest['route'];
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | undefined;
+  /** The response to a request that succeeds, if it is JSON. */
+  readonly success: { readonly status: number; readonly schema: JsonSchema } | undefined;
   readonly example: ExampleRequest;
 }
 
@@ -89,11 +97,16 @@ export async function startDocumentedApi(): Promise<DocumentedApi> {
     readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
   };
   const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { parameters = [], requestBody }]) => {
+    Object.entries(operations).map(([method, { parameters = [], requestBody, responses }]) => {
       const name = `${method.toUpperCase()} ${path}`;
       const example = EXAMPLE_REQUESTS.find(({ route }) => route === name);
       if (example === undefined) throw new Error(`${name} has no example`);
-      return { name: example.route, parameters, body: requestBody?.content['application/json'].schema, example };
+      const body = requestBody?.content['application/json']?.schema;
+      const [success] = Object.entries(responses).flatMap(([status, { content }]) => {
+        const schema = content?.['application/json']?.schema;
+        return status.startsWith('2') && schema !== undefined ? [{ status: Number(status), schema }] : [];
+      });
+      return { name: example.route, parameters, body, success, example };
     }),
   );
   let requests = 0;

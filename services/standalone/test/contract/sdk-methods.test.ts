@@ -3,6 +3,7 @@ import { aClick, insertClicks } from '@waymark/test-kit';
 import { Dub } from 'dub';
 import * as errors from 'dub/models/errors';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { methodsOf } from './sdk/method-names.js';
 import { startWholeApi, type WholeApi } from './whole-api.js';
 
 /** Calls every method of the published SDK on the running API, with only `serverURL` set. */
@@ -150,16 +151,6 @@ const FORBIDDEN: Readonly<Record<string, () => Promise<unknown>>> = {
   'domains.register': () => dub.domains.register({ domain: 'acme.link' }),
   'domains.checkStatus': () => dub.domains.checkStatus({ domains: ['acme.link'] }),
 };
-
-/** The methods of the SDK's resources, which are created lazily by getters. */
-function methodsOf(client: Dub): string[] {
-  const resources = Object.entries(Object.getOwnPropertyDescriptors(Dub.prototype)).filter(([, { get }]) => get);
-  return resources.flatMap(([name]) => {
-    const resource = (client as unknown as Record<string, object>)[name] ?? {};
-    const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(resource));
-    return methods.filter((method) => method !== 'constructor').map((method) => `${name}.${method}`);
-  });
-}
 
 it('covers all 56 methods of the SDK', () => {
   const known = [WORKS, NOT_FOUND, FORBIDDEN].flatMap((table) => Object.keys(table));
