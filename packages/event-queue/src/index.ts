@@ -20,7 +20,7 @@ export { HistoryBusyError } from './history/history-state.js';
 export type { RefusedRow } from './history/part-writer.js';
 export type { ClickAlias, PastClaim, PastRow } from './history/past-batch.js';
 export { openPastEvents, type PastBatch, type PastEvents, type PastEventsOptions } from './history/past-events.js';
-export type { QueuedRow } from './producer/batch-items.js';
+export { checkCommitSize, type QueuedRow } from './producer/batch-items.js';
 export type { RecordedClick } from './producer/click-recorder.js';
 export {
   type CommitRequest,

@@ -45,7 +45,12 @@ export interface TestIngest {
     parameters?: Record<string, unknown>,
   ): Promise<Record<string, unknown>[]>;
   /** Like `post`, on an app with overridden dependencies. */
-  postTo(overrides: Partial<IngestDeps>, path: string, body: unknown): Promise<Answer>;
+  postTo(
+    overrides: Partial<IngestDeps>,
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   /** The customer, once the writer has stored its external id. */
   customer(externalId: string): Promise<CustomerRecord>;
   startWriter(): void;
@@ -177,13 +182,13 @@ export async function startIngest(
       if (clickId === null) throw new Error(`no click id in ${location}`);
       return clickId;
     },
-    async postTo(overrides, path, body) {
+    async postTo(overrides, path, body, headers = {}) {
       const app = buildTrackApp(appOptions, { ...deps, ...overrides });
       try {
         return await app.inject({
           method: 'POST',
           url: path,
-          headers: { authorization: `Bearer ${apiKey.token}` },
+          headers: { authorization: `Bearer ${apiKey.token}`, ...headers },
           payload: body as object,
         });
       } finally {

@@ -66,16 +66,34 @@ function copyTexts(row: EventRow, text: string, copyIds: readonly string[]): str
   return copyIds.map((id) => silentRow(text.slice(0, start) + JSON.stringify(id) + text.slice(end)));
 }
 
+/** A function that counts rows, as JSON with their number of copies. It throws as soon as they are too large for one commit together. */
+function sizeCheck(marginBytes = 0): (text: string, copies: number) => void {
+  let bytes = marginBytes;
+  return (text, copies) => {
+    bytes += Buffer.byteLength(text) * (1 + copies);
+    if (bytes <= COMMIT_BYTES_MAX) return;
+    const message = `The events of this request have more than ${COMMIT_BYTES_MAX} bytes: send a smaller eventQuantity, or less metadata.`;
+    throw new ApiError('unprocessable_entity', message);
+  };
+}
+
+/**
+ * Refuses rows as a commit would.
+ *
+ * @param marginBytes by how much the rows of the commit may be larger
+ * @throws ApiError unprocessable_entity when they are larger than {@link COMMIT_BYTES_MAX} together
+ */
+export function checkCommitSize(rows: readonly QueuedRow[], marginBytes = 0): void {
+  const check = sizeCheck(marginBytes);
+  for (const { row, copyIds = [] } of rows) check(JSON.stringify(row), copyIds.length);
+}
+
 /** The rows of a commit as JSON. @throws ApiError unprocessable_entity when they are larger than {@link COMMIT_BYTES_MAX} together */
 export function rowTexts(rows: readonly QueuedRow[]): CommitItem['rows'] {
-  let bytes = 0;
+  const check = sizeCheck();
   return rows.flatMap(({ kind, row, copyIds = [] }) => {
     const text = JSON.stringify(row);
-    bytes += Buffer.byteLength(text) * (1 + copyIds.length);
-    if (bytes > COMMIT_BYTES_MAX) {
-      const message = `The events of this request have more than ${COMMIT_BYTES_MAX} bytes: send a smaller eventQuantity, or less metadata.`;
-      throw new ApiError('unprocessable_entity', message);
-    }
+    check(text, copyIds.length);
     return [text, ...copyTexts(row, text, copyIds)].map((one) => ({ kind, text: one }));
   });
 }

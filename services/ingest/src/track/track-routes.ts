@@ -89,7 +89,7 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
     leads: createLeadTracker({ deps, customers, clicks, leads }),
     sales: createSaleTracker({ deps, customers, clicks, leads, sales, storedSales, backlog }),
   };
-  return { trackers, clientTrackers: createClientTrackers(deps, clicks, trackers) };
+  return { trackers, clientTrackers: createClientTrackers({ deps, clicks, backlog, ...trackers }) };
 }
 
 /** Whether the caller may see the link: owners see all links, others only those outside hidden folders. */

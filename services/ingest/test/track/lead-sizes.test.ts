@@ -36,6 +36,10 @@ describe('POST /track/lead', () => {
     expect(refused.json()).toMatchObject({
       error: { message: expect.stringMatching(/more than 3000000 bytes: send a smaller eventQuantity/) },
     });
+    await ingest.catalog.customers.create(ingest.workspaceId, { externalId: 'known' });
+    const other = { ...many, clickId: await ingest.click(link), customerExternalId: 'known' };
+    expect((await lead({ ...other, metadata: { scores: Array(4_980).fill(1) } })).statusCode).toBe(422);
+    expect((await ingest.customer('known')).clickId).toBeNull();
     const answer = await lead({ ...many, metadata: { note: 'x'.repeat(9_980) } });
     expect(answer.statusCode, answer.body).toBe(200);
     const rows = await leadsOf(clickId, 100);

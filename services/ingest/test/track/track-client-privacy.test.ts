@@ -2,6 +2,7 @@ import type { LinkRecord } from '@waymark/catalog';
 import { Dub } from 'dub';
 import { HTTPClient } from 'dub/lib/http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { convertToUsd } from '../../src/track/conversions/currencies.js';
 import { type Answer, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
 /** Private text, stored in every field of the workspace that callers must never read. */
@@ -9,6 +10,11 @@ const PRIVATE = 'planted-private';
 const AMOUNT = 987_654;
 const INVOICE = 'inv-known';
 const LEAD_NAME = 'Sign up';
+/** A dinar is more than a dollar, so the largest amount of it is too large in cents of USD. */
+const RATES = new Map([['kwd', 0.3]]);
+const TOO_MANY_DINARS = { amount: Number.MAX_SAFE_INTEGER, currency: 'kwd' };
+/** Rows of 29 kB. A hundred of them fit into a request, but not with the row of a new customer with a long avatar. */
+const LARGE = { eventQuantity: 100, metadata: { scores: Array(1_640).fill(1) }, customerAvatar: '文'.repeat(32_000) };
 const ISO_TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 let ingest: TestIngest;
@@ -48,7 +54,7 @@ const KNOWN = { met: 'met', imported: 'imported' } as const;
 let clickOfKnown: string;
 
 beforeAll(async () => {
-  ingest = await startIngest();
+  ingest = await startIngest({ currencies: { toUsd: (money) => convertToUsd(money, RATES), close: () => {} } });
   const { token } = await ingest.catalog.keys.create({
     workspaceId: ingest.workspaceId,
     name: 'Page',
@@ -93,7 +99,11 @@ interface Guess {
   /** Fields besides the customer; the click belongs to the caller. */
   readonly fields: object;
   readonly withClick: boolean;
+  /** 200 by default. */
+  readonly status?: number;
 }
+
+const TOO_LARGE = { eventQuantity: 100, metadata: { scores: Array(4_980).fill(1) } };
 
 const GUESSES: readonly (readonly [string, Guess])[] = [
   ['a lead of an event that the customer has', { what: 'lead', withClick: true, fields: { eventName: LEAD_NAME } }],
@@ -108,13 +118,27 @@ const GUESSES: readonly (readonly [string, Guess])[] = [
     'a sale for a lead name that does not exist',
     { what: 'sale', withClick: false, fields: { amount: 100, leadEventName: 'No such' } },
   ],
+  [
+    'a lead of an event that the customer has, which is too large',
+    { what: 'lead', withClick: true, fields: { eventName: LEAD_NAME, ...TOO_LARGE }, status: 422 },
+  ],
+  [
+    'a lead that is too large for a new customer',
+    { what: 'lead', withClick: true, fields: { eventName: 'Large', ...LARGE }, status: 422 },
+  ],
+  [
+    'a deferred lead, which would be too large otherwise',
+    { what: 'lead', withClick: true, fields: { eventName: 'Late', mode: 'deferred', ...TOO_LARGE } },
+  ],
+  ['a sale that is too large in USD', { what: 'sale', withClick: false, fields: TOO_MANY_DINARS, status: 422 }],
+  ['a direct sale that is too large in USD', { what: 'sale', withClick: true, fields: TOO_MANY_DINARS, status: 422 }],
   ['nothing for free', { what: 'sale', withClick: false, fields: { amount: 0 } }],
 ];
 const TIMES = ['fresh', 'repeated'] as const;
 const CASES = GUESSES.flatMap(([name, guess]) => TIMES.map((times) => [name, times, guess] as const));
 
 it.each(CASES)('%s, %s: the response does not reveal whether the customer exists', async (_name, times, guess) => {
-  const { what, fields, withClick } = guess;
+  const { what, fields, withClick, status = 200 } = guess;
   const answers = [];
   for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
     const click: Record<string, string> = withClick ? { clickId: await ingest.click(link) } : {};
@@ -125,25 +149,34 @@ it.each(CASES)('%s, %s: the response does not reveal whether the customer exists
     answers.push(seen(answer, { externalId: `"${customerExternalId}"`, ...click }));
   }
   const [first, ...others] = answers;
-  expect(first?.statusCode).toBe(200);
+  expect(first?.statusCode).toBe(status);
   for (const other of others) expect(other).toEqual(first);
 });
 
-it.each(TIMES)('an invoice, %s: the response does not reveal whether it exists', async (times) => {
-  const answers = [];
-  for (const invoiceId of [INVOICE, freshId('invoice')]) {
-    for (const customerExternalId of [KNOWN.met, freshId('customer')]) {
-      const body = { customerExternalId, invoiceId, amount: 5, currency: 'gbp' };
-      if (times === 'repeated') await post('sale', body);
-      const answer = await post('sale', body);
-      expectNothingPrivate(answer);
-      answers.push(seen(answer, { externalId: `"${customerExternalId}"`, invoiceId }));
+const INVOICES = [
+  ['an invoice', 200, { amount: 5, currency: 'gbp' }],
+  ['an invoice that is too large in USD', 422, TOO_MANY_DINARS],
+] as const;
+const INVOICE_CASES = INVOICES.flatMap(([name, ...rest]) => TIMES.map((times) => [name, times, ...rest] as const));
+
+it.each(INVOICE_CASES)(
+  '%s, %s: the response does not reveal whether it exists',
+  async (_name, times, status, money) => {
+    const answers = [];
+    for (const invoiceId of [INVOICE, freshId('invoice')]) {
+      for (const customerExternalId of [KNOWN.met, freshId('customer')]) {
+        const body = { customerExternalId, invoiceId, ...money };
+        if (times === 'repeated') await post('sale', body);
+        const answer = await post('sale', body);
+        expectNothingPrivate(answer);
+        answers.push(seen(answer, { externalId: `"${customerExternalId}"`, invoiceId }));
+      }
     }
-  }
-  const [first, ...others] = answers;
-  expect(first?.statusCode).toBe(200);
-  for (const other of others) expect(other).toEqual(first);
-});
+    const [first, ...others] = answers;
+    expect(first?.statusCode).toBe(status);
+    for (const other of others) expect(other).toEqual(first);
+  },
+);
 
 it.each(['lead', 'sale'] as const)('a %s of an unknown click is 404 for an existing customer too', async (what) => {
   const answers = [];
@@ -155,6 +188,27 @@ it.each(['lead', 'sale'] as const)('a %s of an unknown click is 404 for an exist
   expect(first?.statusCode).toBe(404);
   for (const other of others) expect(other).toEqual(first);
 });
+
+it.each(['lead', 'sale'] as const)(
+  'a %s is refused for every customer while new ones may be queued for hours',
+  async (what) => {
+    const { producer } = ingest;
+    const hoursAgo = Date.now() - 3 * 3_600_000;
+    const behind: typeof producer = {
+      ...producer,
+      oldestQueuedMs: async (kind) => (kind === 'customer' ? hoursAgo : producer.oldestQueuedMs(kind)),
+    };
+    const answers = [];
+    for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
+      const body = { customerExternalId, clickId: await ingest.click(link), eventName: LEAD_NAME, amount: 1 };
+      const answer = await ingest.postTo({ producers: [behind] }, `/track/${what}/client`, body, callerHeaders());
+      answers.push(seen(answer, {}));
+    }
+    const [first, ...others] = answers;
+    expect(first?.statusCode).toBe(500);
+    for (const other of others) expect(other).toEqual(first);
+  },
+);
 
 it('a response contains what the caller sent, and of the link what every visitor can see', async () => {
   const clickId = await ingest.click(link);

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { ApiError, type TrackLeadResponse } from '@waymark/contract';
+import { CUSTOMER_CLAIM_MS, LATEST_LEAD_MS, LEAD_CLAIM_MS, SALE_CLAIM_MS } from '@waymark/event-queue';
+import type { Backlog } from '../conversions/backlog.js';
 import type { ClickFinder } from '../conversions/click-finder.js';
 import { findClickAndLink } from '../conversions/click-link.js';
 import type { LeadTracker } from '../conversions/lead-tracker.js';
@@ -9,7 +11,7 @@ import type { TrackDeps } from '../track-deps.js';
 
 /** The handlers of `POST /track/lead` and `POST /track/sale`. */
 export interface Trackers {
-  readonly leads: LeadTracker;
+  readonly leads: Pick<LeadTracker, 'track'>;
   readonly sales: SaleTracker;
 }
 
@@ -27,16 +29,31 @@ async function hideDuration<T>(work: Promise<T>): Promise<T> {
   return outcome.value;
 }
 
+export interface ClientTrackersDeps {
+  readonly deps: Pick<TrackDeps, 'catalog' | 'admission' | 'currencies'>;
+  readonly clicks: ClickFinder;
+  readonly backlog: Backlog;
+  readonly leads: LeadTracker;
+  readonly sales: SaleTracker;
+}
+
 /**
  * The same trackers for callers with a publishable key, which everybody can read in the page. They record the same events, but the
  * response contains only data from the request and what every visitor of the link can see. Whether a customer, an event or an invoice
- * exists changes neither status nor body.
+ * exists changes neither status nor body: what a tracker refuses only if it records something is refused here before anything is looked up.
  */
-export function createClientTrackers(
-  { catalog, admission }: Pick<TrackDeps, 'catalog' | 'admission'>,
-  clicks: ClickFinder,
-  { leads, sales }: Trackers,
-): Trackers {
+export function createClientTrackers({ deps, clicks, backlog, leads, sales }: ClientTrackersDeps): Trackers {
+  const { catalog, admission, currencies } = deps;
+
+  /** Refuses calls while the queue is so far behind that those for unknown customers, leads or invoices are refused. */
+  async function checkBacklog(leadMs: number): Promise<void> {
+    await Promise.all([
+      backlog.check('customer', CUSTOMER_CLAIM_MS),
+      backlog.check('lead', leadMs),
+      backlog.check('sale', SALE_CLAIM_MS),
+    ]);
+  }
+
   /** Shows the destination only when every visitor would be admitted, else the short link. */
   async function publicLink(link: LinkRecord): Promise<TrackLeadResponse['link']> {
     const { id, domain, key } = link;
@@ -50,7 +67,9 @@ export function createClientTrackers(
       async track(workspaceId, body) {
         const clickId = body.clickId ?? '';
         // An unknown click is rejected before the customer is looked up.
-        const { link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
+        const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
+        await leads.checkSize(workspaceId, body, click, link);
+        await checkBacklog(LEAD_CLAIM_MS);
         await hideDuration(leads.track(workspaceId, body));
         return {
           click: { id: clickId },
@@ -67,7 +86,10 @@ export function createClientTrackers(
 
     sales: {
       async track(workspaceId, body) {
+        // Refuses an amount that is too large in USD.
+        currencies.toUsd({ amount: body.amount, currency: body.currency });
         if (body.clickId) await findClickAndLink(catalog, clicks, workspaceId, body.clickId);
+        await checkBacklog(LATEST_LEAD_MS);
         const work = sales.track(workspaceId, body).catch((err: unknown) => {
           // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
           if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;

@@ -1,7 +1,7 @@
 import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
-import { ClaimHeldError, customerClaim, LEAD_CLAIM_MS, leadClaim } from '@waymark/event-queue';
+import { ClaimHeldError, checkCommitSize, customerClaim, LEAD_CLAIM_MS, leadClaim } from '@waymark/event-queue';
 import type { ConversionDeps } from '../track-deps.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink } from './click-link.js';
@@ -14,6 +14,12 @@ import { firstLeadClaim, queuedLead } from './lead-rows.js';
 export interface LeadTracker {
   /** @throws ApiError */
   track(workspaceId: string, body: TrackLeadBody): Promise<TrackLeadResponse>;
+  /**
+   * Refuses a lead whose rows are too large together with the row of a new customer, whether or not there is the customer or the lead.
+   *
+   * @throws ApiError unprocessable_entity
+   */
+  checkSize(workspaceId: string, body: TrackLeadBody, click: EventRow, link: LinkRecord): Promise<void>;
 }
 
 export interface LeadTrackerDeps {
@@ -22,6 +28,9 @@ export interface LeadTrackerDeps {
   readonly clicks: ClickFinder;
   readonly leads: LatestLeads;
 }
+
+/** Ids and generated names of two new customers may differ in length, but by less than this in a hundred rows. */
+const SIZE_MARGIN_BYTES = 1_000;
 
 type TrackedLink = NonNullable<TrackLeadResponse['link']>;
 
@@ -121,6 +130,8 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const { click, link } = await finding;
       // The request may have named the click by an alias.
       const { clickId } = readClick(click);
+      // A lead that is refused for its size leaves the customer as it was.
+      if (known?.clickId === null) checkCommitSize(rowsAndState(body, known, false, click).rows);
       const customer = known
         ? await customers.attributed(known, click, link, isDeferred)
         : await customers.draft(workspaceId, body, click, link);
@@ -141,5 +152,12 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
   return {
     track: async (workspaceId, body) =>
       (await trackNew(workspaceId, body)) ?? (await trackUnderClaims(workspaceId, body)),
+
+    async checkSize(workspaceId, body, click, link) {
+      // One lead and its customer always fit.
+      if ((body.eventQuantity ?? 1) === 1) return;
+      const customer = await customers.draft(workspaceId, body, click, link);
+      checkCommitSize(rowsAndState(body, customer, true, click).rows, SIZE_MARGIN_BYTES);
+    },
   };
 }
