@@ -17,10 +17,12 @@ const BROWSER_NAMES: Readonly<Record<string, string>> = {
   Focus: 'Firefox Focus',
   Generic: UNKNOWN,
   'Google Search': 'GSA',
+  'HeyTap Browser': 'HeyTap',
   'Internet Explorer': 'IE',
   'Microsoft Edge': 'Edge',
   Miui: 'MIUI Browser',
   'NAVER Whale Browser': 'Whale',
+  'QQ Browser': 'QQBrowser',
   'Samsung Internet for Android': 'Samsung Internet',
   'UC Browser': 'UCBrowser',
   'Yandex Browser': 'Yandex',
@@ -35,8 +37,8 @@ const OS_NAMES: Readonly<Record<string, string>> = {
 
 const DEVICE_NAMES: Readonly<Record<string, string>> = { mobile: 'Mobile', tablet: 'Tablet', tv: 'Smarttv' };
 
-/** In-app browsers; their user agents also contain Safari or Chrome. */
-const IN_APP_BROWSERS: readonly (readonly [RegExp, string])[] = [
+/** Browsers that `bowser` takes for Safari, Chrome or Opera. Most are those of apps. */
+const OTHER_BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bFB(?:AN|AV|_IAB)\/|\bMetaIAB Facebook\b/, 'Facebook'],
   [/\bInstagram\b/, 'Instagram'],
   [/\b(?:musical_ly|BytedanceWebview|TikTok)\b/i, 'TikTok'],
@@ -46,11 +48,13 @@ const IN_APP_BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bPinterest\b/, 'Pinterest'],
   [/\bLine\//, 'Line'],
   [/\bKAKAOTALK\b/i, 'KAKAOTALK'],
+  [/\bOpera Mini\/|\bOPiOS\//, 'Opera Mini'],
+  [/\bHuaweiBrowser\//i, 'Huawei Browser'],
 ];
 
-const CONSOLES: readonly (readonly [RegExp, string | undefined])[] = [
+const CONSOLES: readonly (readonly [RegExp, string])[] = [
   [/playstation/i, 'PlayStation'],
-  [/\bxbox\b/i, undefined],
+  [/\bxbox\b/i, 'Xbox'],
   [/nintendo/i, 'Nintendo'],
 ];
 
@@ -65,8 +69,8 @@ function firstMatch<T>(table: readonly (readonly [RegExp, T])[], text: string): 
 }
 
 function browserName(userAgent: string, name: string | undefined, os: string): string {
-  const inApp = firstMatch(IN_APP_BROWSERS, userAgent);
-  if (inApp !== undefined) return inApp[1];
+  const other = firstMatch(OTHER_BROWSERS, userAgent);
+  if (other !== undefined) return other[1];
   if (name === undefined || name === '') return UNKNOWN;
   if (name === 'Safari' && os === 'iOS') return 'Mobile Safari';
   if (name === 'Chrome' && userAgent.includes('; wv)')) return 'Chrome WebView';

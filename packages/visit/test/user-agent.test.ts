@@ -95,6 +95,37 @@ describe('user agent', () => {
       'Safari',
       'PlayStation',
     ],
+    [
+      `Mozilla/5.0 (Windows NT 10.0; Win64; x64; Xbox; Xbox One) ${BLINK} Chrome/130.0 Safari/537.36 Edg/130.0`,
+      'Console',
+      'Edge',
+      'Xbox',
+    ],
+    [
+      `Mozilla/5.0 (Linux; U; Android 14; zh-cn; PJD110) ${BLINK} Version/4.0 Chrome/109.0 MQQBrowser/14.9 Mobile Safari/537.36`,
+      'Mobile',
+      'QQBrowser',
+      'Android',
+    ],
+    [
+      `Mozilla/5.0 (Linux; U; Android 14; en-us; CPH2581) ${BLINK} Version/4.0 Chrome/115.0 Mobile Safari/537.36 HeyTapBrowser/45.8.2`,
+      'Mobile',
+      'HeyTap',
+      'Android',
+    ],
+    [
+      'Opera/9.80 (Android; Opera Mini/36.2.2254/119.132; U; id) Presto/2.12.423 Version/12.16',
+      'Mobile',
+      'Opera Mini',
+      'Android',
+    ],
+    [`${IPHONE} OPiOS/16.0.15.124050 Mobile/15E148 Safari/9537.53`, 'Mobile', 'Opera Mini', 'iOS'],
+    [
+      `Mozilla/5.0 (Linux; Android 12; HarmonyOS; NOH-AN00) ${BLINK} Chrome/114.0 HuaweiBrowser/14.0.5 Mobile Safari/537.36`,
+      'Mobile',
+      'Huawei Browser',
+      'Android',
+    ],
     ['Something/1.0', 'Desktop', 'Unknown', 'Unknown'],
     ['', 'Desktop', 'Unknown', 'Unknown'],
   ])('%s', (userAgent, device, browser, os) => {
