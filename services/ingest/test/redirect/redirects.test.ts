@@ -290,7 +290,7 @@ describe('visits without a destination', () => {
   });
 
   it('redirects vulnerability scanners to the domain, untracked', async () => {
-    for (const path of ['/.well-known/security.txt', '/wp-login.php', '/x.php7']) {
+    for (const path of ['/.well-known/security.txt', '/wp-login.php', '/x.php7', '/X.PHP/', '/.WELL-KNOWN/x']) {
       const answer = await visit(path);
       expect(answer.statusCode).toBe(302);
       expect(answer.headers.location).toBe('/?dub-no-track=1');
