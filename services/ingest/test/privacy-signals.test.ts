@@ -21,6 +21,22 @@ beforeAll(async () => {
 });
 afterAll(() => ingest.stop());
 
+test.each([
+  ['a parameter', '?dub-no-track=1', {}],
+  ['a header', '', { 'dub-no-track': '1' }],
+])(
+  'dub-no-track as %s: no click is recorded; only the parameter keeps the id out of the destination',
+  async (_how, query, headers) => {
+    const link = await ingest.link({ trackConversion: true });
+    const answer = await ingest.visit(`/${link.key}${query}`, headers);
+    const id = new URL(String(answer.headers.location)).searchParams.get('dub_id');
+    expect(id === null).toBe(query !== '');
+    expect(cookiesOf(answer)).toEqual([]);
+    const clickId = await ingest.click(link);
+    expect((await clicksWhen(1, link)).map((row) => row.click_id)).toEqual([clickId]);
+  },
+);
+
 const set = (privacySignal: PrivacySignal) => ingest.catalog.workspaces.update(ingest.workspaceId, { privacySignal });
 const clicksOf = (link: LinkRecord) =>
   ingest.rows('click_events', 'link_id = {link:UInt64}', { link: parseResourceId('link', link.id) });

@@ -72,7 +72,7 @@ let visitors = 0;
  */
 export async function startIngest(
   overrides: Partial<IngestDeps> = {},
-  options: { readonly redirectWaitMs?: number } = {},
+  options: { readonly redirectWaitMs?: number; readonly defaultDomain?: string } = {},
 ): Promise<TestIngest> {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   const directory = temporaryDirectory('waymark-ingest-');
@@ -104,7 +104,7 @@ export async function startIngest(
     geoHeaders: { country: undefined, city: undefined, region: undefined, continent: undefined },
     anonymisedAddresses: 'eu' as const,
     currencyRatesFile: undefined,
-    defaultDomain: undefined,
+    defaultDomain: options.defaultDomain,
     clickhouseCluster: undefined,
   };
   // A long time-out, so that a slow machine does not look like an unavailable Redis.

@@ -115,6 +115,17 @@ describe('links with a password', () => {
     }
   });
 
+  it.each([
+    ['is disabled', { disabledAt: new Date(Date.now() - 1000).toISOString() }],
+    ['has expired', { expiresAt: new Date(Date.now() - 1000).toISOString(), expiredUrl: 'https://acme.com/over' }],
+  ])('hide from strangers that the link %s', async (_what, fields) => {
+    const { key } = await ingest.link({ password: 'x', ...fields });
+    const answer = await ingest.visit(`/${key}`);
+    expect([answer.statusCode, answer.headers.location]).toEqual([401, undefined]);
+    const admitted = await ingest.visit(`/${key}?pw=x`);
+    expect([404, 302]).toContain(admitted.statusCode);
+  });
+
   it('show the same form for every destination, and allow the form to lead there', async () => {
     const fields = { title: 'Secret', expiresAt: new Date(Date.now() + 60_000).toISOString(), trackConversion: true };
     const links = await Promise.all([

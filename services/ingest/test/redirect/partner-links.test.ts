@@ -69,6 +69,22 @@ describe('the link of a partner', () => {
     expect(await visited(await ingest.link({ partnerId: partner.id }))).toEqual([code, undefined]);
   });
 
+  it('gets no conversions of a banned partner, who cannot be paid, but those of a deactivated one', async () => {
+    const partner = await aPartner();
+    const link = await ingest.link({ partnerId: partner.id, trackConversion: true });
+    const clickId = await ingest.click(link);
+    const reports = async (number: number) => {
+      const lead = { clickId, eventName: 'Sign up', customerExternalId: `lead ${number}` };
+      const sale = { clickId, customerExternalId: `sale ${number}`, amount: 100 };
+      const answers = [await ingest.post('/track/lead', lead), await ingest.post('/track/sale', sale)];
+      return answers.map(({ statusCode }) => statusCode);
+    };
+    await become(partner, 'banned');
+    expect(await reports(1)).toEqual([404, 404]);
+    await become(partner, 'deactivated');
+    expect(await reports(2)).toEqual([200, 200]);
+  });
+
   it('still redirects when the partner cannot be read', async () => {
     const link = await ingest.link({ partnerId: 'pn_zzzzzzzzzzz' });
     expect(await visited(link)).toEqual([302, link.url]);

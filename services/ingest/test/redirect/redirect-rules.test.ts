@@ -57,6 +57,17 @@ describe('link previews for bots', () => {
     expect([untracked.statusCode, untracked.headers['set-cookie']]).toEqual([200, undefined]);
   });
 
+  it('shows bots the placeholder of a link without a destination, as it does people', async () => {
+    const { key } = await ingest.link({ ...proxied, url: '' });
+    for (const agent of [UNFURLER, BROWSER]) {
+      const answer = await visit(`/${key}`, { 'user-agent': agent });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).toContain('<h1>Short links live here</h1>');
+      expect(answer.body).toContain('This domain is used for short links.');
+      expect(answer.body).not.toContain('og:title');
+    }
+  });
+
   it('redirects people, and bots too when the link has no custom preview', async () => {
     const own = await ingest.link(proxied);
     const plain = await ingest.link({ title: 'Not shown' });
@@ -258,6 +269,10 @@ describe('devices and countries', () => {
   it('cloaking and app schemes take precedence over devices', async () => {
     const { key } = await ingest.link({ ...targets, rewrite: true });
     expect((await visit(`/${key}`, at(IPHONE))).body).toContain('<iframe src="https://acme.com/all"');
+    const mail = await ingest.link({ ...targets, url: 'mailto:all@acme.com' });
+    for (const headers of [at(IPHONE), at(BROWSER, 'DE')]) {
+      expect((await visit(`/${mail.key}`, headers)).body).toContain('content="0;url=mailto:all@acme.com"');
+    }
   });
 });
 
