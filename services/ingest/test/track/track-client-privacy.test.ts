@@ -1,7 +1,7 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { Dub } from 'dub';
 import { HTTPClient } from 'dub/lib/http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { convertToUsd } from '../../src/track/conversions/currencies.js';
 import { type Answer, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
@@ -250,6 +250,32 @@ it('the destination of a link that expired after the click is not revealed', asy
   const expiresAt = new Date(Date.now() - 1000).toISOString();
   await ingest.catalog.links.update(ingest.workspaceId, expiring.id, (record) => ({ ...record, expiresAt }));
   await expectHidden(expiring, clickId);
+});
+
+it.each([
+  ['customer', () => ({ customerExternalId: freshId('customer'), amount: 0 })],
+  ['invoice', () => ({ customerExternalId: freshId('customer'), amount: 1, invoiceId: 'guessed' })],
+])('of many calls for one unknown %s, only one at a time takes its claim', async (what, bodyOf) => {
+  const { claims } = ingest.producer;
+  const { take, release } = claims;
+  const owners = new Set<string>();
+  const atOnce: number[] = [];
+  const taking = vi.spyOn(claims, 'take').mockImplementation((names, owner) => {
+    owners.add(owner);
+    atOnce.push(owners.size);
+    return take(names, owner);
+  });
+  const releasing = vi.spyOn(claims, 'release').mockImplementation(async (names, owner) => {
+    await release(names, owner);
+    owners.delete(owner);
+  });
+  const one = bodyOf();
+  const bodies = Array.from({ length: 8 }, () => (what === 'customer' ? one : bodyOf()));
+  const answers = await Promise.all(bodies.map((body) => post('sale', body)));
+  taking.mockRestore();
+  releasing.mockRestore();
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual(bodies.map(() => 200));
+  expect(Math.max(...atOnce)).toBe(1);
 });
 
 it('every response takes at least a tenth of a second', async () => {

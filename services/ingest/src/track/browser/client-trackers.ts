@@ -8,6 +8,7 @@ import { findClickAndLink } from '../conversions/click-link.js';
 import type { LeadTracker } from '../conversions/lead-tracker.js';
 import { echoSale, type SaleTracker } from '../conversions/sale-tracker.js';
 import type { TrackDeps } from '../track-deps.js';
+import { createTurns } from './turns.js';
 
 /** The handlers of `POST /track/lead` and `POST /track/sale`. */
 export interface Trackers {
@@ -44,6 +45,11 @@ export interface ClientTrackersDeps {
  */
 export function createClientTrackers({ deps, clicks, backlog, leads, sales }: ClientTrackersDeps): Trackers {
   const { catalog, admission, currencies } = deps;
+  /**
+   * Calls for an unknown customer or invoice wait for each other, those for a known one need not. Without turns, the time of many calls at once
+   * would reveal which it is.
+   */
+  const turns = createTurns();
 
   /** Refuses calls while the queue is so far behind that those for unknown customers, leads or invoices are refused. */
   async function checkBacklog(leadMs: number): Promise<void> {
@@ -70,7 +76,8 @@ export function createClientTrackers({ deps, clicks, backlog, leads, sales }: Cl
         const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
         await leads.checkSize(workspaceId, body, click, link);
         await checkBacklog(LEAD_CLAIM_MS);
-        await hideDuration(leads.track(workspaceId, body));
+        const names = [`${workspaceId} customer ${body.customerExternalId}`];
+        await turns.run(names, () => hideDuration(leads.track(workspaceId, body)));
         return {
           click: { id: clickId },
           link: await publicLink(link),
@@ -90,11 +97,17 @@ export function createClientTrackers({ deps, clicks, backlog, leads, sales }: Cl
         currencies.toUsd({ amount: body.amount, currency: body.currency });
         if (body.clickId) await findClickAndLink(catalog, clicks, workspaceId, body.clickId);
         await checkBacklog(LATEST_LEAD_MS);
-        const work = sales.track(workspaceId, body).catch((err: unknown) => {
-          // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
-          if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
-        });
-        await hideDuration(work);
+        const track = () =>
+          sales.track(workspaceId, body).catch((err: unknown) => {
+            // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
+            if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
+          });
+        const { customerExternalId, invoiceId } = body;
+        const names = [
+          `${workspaceId} customer ${customerExternalId}`,
+          ...(invoiceId ? [`${workspaceId} invoice ${invoiceId}`] : []),
+        ];
+        await turns.run(names, () => hideDuration(track()));
         return { response: echoSale(body) };
       },
     },
