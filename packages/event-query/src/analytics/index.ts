@@ -10,6 +10,6 @@ export {
 } from './answer.js';
 export { type BoundAnalytics, bindAnalytics } from './bind-analytics.js';
 export { planAnalyticsRangeCount, planKindCount } from './coverage.js';
-export { type AnalyticsClock, parseAnalytics } from './parse-analytics.js';
+export { type AnalyticsClock, type ParsedAnalytics, parseAnalytics } from './parse-analytics.js';
 export { planAnalytics } from './plan-analytics.js';
 export { printAnalytics } from './print-analytics.js';
