@@ -33,6 +33,9 @@ const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
 const compose = parse(text, { merge: true }) as {
   readonly services: Readonly<Record<string, ComposeService>>;
   readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: {
+    readonly waymark: { readonly ipam: { readonly config: readonly [{ readonly subnet: string }] } };
+  };
 };
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
@@ -206,6 +209,16 @@ describe('docker-compose.yml', () => {
 
     it('are all taken from .env, apart from those that are fixed', () => {
       expect([...passed].sort()).toEqual(SETTING_NAMES.filter((name) => !fixed.includes(name)).sort());
+    });
+
+    it('trust the proxy of the file, which is in its network, and docs/settings.md has the same addresses', () => {
+      const { subnet } = compose.networks.waymark.ipam.config[0];
+      for (const name of ['ingest', 'query', 'management'])
+        expect([name, withSecrets(compose.services[name]?.environment ?? {}).TRUSTED_PROXIES]).toEqual([
+          ...[name, `127.0.0.0/8,${subnet}`],
+        ]);
+      const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
+      expect(page).toContain(`(Compose: 127.0.0.0/8,${subnet})`);
     });
 
     it('have the same name in .env as in the services', () => {

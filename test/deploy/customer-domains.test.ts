@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readManifests } from './lib/manifests.js';
-import { caddyfile, hasProgram } from './lib/proxies.js';
+import { BEHIND_CDN, caddyfile, hasProgram } from './lib/proxies.js';
 
 /** deploy/kubernetes/domains: the route of customers' own domains, with certificates on demand. */
 
@@ -32,6 +32,10 @@ describe('the Caddyfile', () => {
   it('removes the headers that only an edge may set, as that of docs/production.md does', () => {
     const removed = (text: string) => [...text.matchAll(/header_up (-\S+)/g)].map(([, name]) => name);
     expect(removed(file)).toEqual(removed(caddyfile()));
+  });
+
+  it('has the line for a CDN in front of it, as that of docs/production.md has', () => {
+    expect([file, caddyfile()].map((text) => BEHIND_CDN.test(text))).toEqual([true, true]);
   });
 
   it('listens where its pod and its service do', () => {

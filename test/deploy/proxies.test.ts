@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environmentWith } from '@waymark/config';
 import { freePort } from '@waymark/test-kit';
+import { createClientAddressReader } from '@waymark/visit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { caddyfile, hasProgram, type RunningProxy, startCaddy, startNginx } from './lib/proxies.js';
 
@@ -85,6 +86,33 @@ const INTERNAL = [
   '/./internal/domain-check?domain=a.example',
 ];
 
+/** Addresses of a visitor, and of the proxy as the services see it. The CDN of these tests has the address of this machine. */
+const VISITOR = '203.0.113.7';
+const PROXY = '192.0.2.10';
+const CDN = '127.0.0.1';
+
+/** The visitor that Waymark records of a visit through the CDN, which appends the visitor's address to what the visitor has forged. */
+async function recordedVisitor(port: number, trustedProxies: readonly string[]): Promise<string> {
+  const { text } = await get(port, '/try', { 'x-forwarded-for': `198.51.100.1, ${VISITOR}` });
+  const { headers } = JSON.parse(text) as Reached;
+  const forwardedFor = headers['x-forwarded-for'];
+  return createClientAddressReader(trustedProxies)(PROXY, [forwardedFor].flat().join(', ')).address;
+}
+
+/** The tests of both proxies behind a CDN, set up as in the table of docs/production.md. */
+function testBehindCdn(): void {
+  it.each(['api', 'links'] as const)(
+    'visitors keep their addresses with TRUSTED_PROXIES, at the port of %s',
+    async (port) => {
+      expect(await recordedVisitor(proxy.ports[port], [PROXY, CDN])).toBe(VISITOR);
+    },
+  );
+
+  it('all visitors have the address of the CDN if TRUSTED_PROXIES lacks it', async () => {
+    expect(await recordedVisitor(proxy.ports.links, [PROXY])).toBe(CDN);
+  });
+}
+
 /** The tests of both proxies. */
 function testProxy(): void {
   afterAll(() => proxy.stop());
@@ -116,6 +144,8 @@ describe.skipIf(!hasProgram('nginx', '-v'))('nginx of docker-compose.yml', () =>
 
   testProxy();
 
+  describe('behind a CDN', testBehindCdn);
+
   it('answers the domain check, and nothing else, at a port of this host', async () => {
     const answer = await get(proxy.ports.internal, '/internal/domain-check?domain=a.example');
     expect(JSON.parse(answer.text)).toMatchObject({ path: '/internal/domain-check?domain=a.example' });
@@ -142,4 +172,17 @@ describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md', 
   });
 
   testProxy();
+
+  it('all visitors have the address of the CDN in front of it, whatever is trusted, without the line for it', async () => {
+    expect(await recordedVisitor(proxy.ports.links, [PROXY, CDN])).toBe(CDN);
+  });
+});
+
+describe.skipIf(!hasProgram('caddy', 'version'))('Caddy of docs/production.md behind a CDN', () => {
+  beforeAll(async () => {
+    proxy = await startCaddy(directory, { api: behindPort, links: behindPort }, CDN);
+  });
+  afterAll(() => proxy.stop());
+
+  testBehindCdn();
 });

@@ -38,9 +38,13 @@ export function localNginxConf(ports: Readonly<Record<string, number>>, director
  * The Caddyfile of docs/production.md, over plain HTTP on this machine, for which there are no certificates.
  *
  * @param ports ports of Caddy's API and link sites, and of the servers behind them
+ * @param cdn addresses of a CDN in front of it: the line that names them is then not a comment
  */
-function localCaddyfile(ports: Readonly<Record<'api' | 'links' | 'apiBehind' | 'linksBehind', number>>): string {
-  const file = caddyfile()
+function localCaddyfile(
+  ports: Readonly<Record<'api' | 'links' | 'apiBehind' | 'linksBehind', number>>,
+  cdn: string | undefined,
+): string {
+  const file = (cdn === undefined ? caddyfile() : caddyfile().replace(BEHIND_CDN, `$1trusted_proxies ${cdn}`))
     .replace('api.example.com {', `http://127.0.0.1:${ports.api} {`)
     .replace('https:// {', `http://127.0.0.1:${ports.links} {`)
     .replace(/\ttls \{\n\t\ton_demand\n\t\}\n/, '')
@@ -48,6 +52,9 @@ function localCaddyfile(ports: Readonly<Record<'api' | 'links' | 'apiBehind' | '
     .replaceAll('reverse_proxy 127.0.0.1:3001', `reverse_proxy 127.0.0.1:${ports.linksBehind}`);
   return `{\n\tadmin off\n\tauto_https off\n}\n${file.replace(/^\{[\s\S]*?\n\}\n/, '')}`;
 }
+
+/** The line of a Caddyfile that names the addresses of a CDN in front of it. */
+export const BEHIND_CDN = /^(\s*)# trusted_proxies .*$/m;
 
 /** The Caddyfile in docs/production.md. */
 export function caddyfile(): string {
@@ -114,11 +121,11 @@ export async function startNginx(directory: string, { api, links }: ServersBehin
   return start('nginx', ['-p', directory, '-c', conf, '-g', 'daemon off;'], directory, ports);
 }
 
-/** Starts the Caddy of docs/production.md. @param directory where it may write */
-export async function startCaddy(directory: string, behind: ServersBehind): Promise<RunningProxy> {
+/** Starts the Caddy of docs/production.md. @param directory where it may write; @param cdn addresses of a CDN in front of it */
+export async function startCaddy(directory: string, behind: ServersBehind, cdn?: string): Promise<RunningProxy> {
   const ports = await freePorts();
   const file = join(directory, 'Caddyfile');
   const { api, links } = ports;
-  writeFileSync(file, localCaddyfile({ api, links, apiBehind: behind.api, linksBehind: behind.links }));
+  writeFileSync(file, localCaddyfile({ api, links, apiBehind: behind.api, linksBehind: behind.links }, cdn));
   return start('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], directory, ports);
 }
