@@ -46,3 +46,23 @@ export function writeRunState(dataDir: string, state: RunState): void {
 export function removeRunState(dataDir: string): void {
   rmSync(runStateFile(dataDir), { force: true });
 }
+
+function queuedJobsFile(dataDir: string): string {
+  return join(dataDir, 'run', 'queued-jobs');
+}
+
+/** Notes the jobs, in words, that the queue of a stack's own Redis still had when the stack stopped. @param jobs `''` if it had none */
+export function noteQueuedJobs(dataDir: string, jobs: string): void {
+  if (jobs === '') rmSync(queuedJobsFile(dataDir), { force: true });
+  else writeFileSync(queuedJobsFile(dataDir), jobs, { mode: 0o600 });
+}
+
+/** What {@link noteQueuedJobs} has noted at the last stop; `''` when there were no jobs. */
+export function readQueuedJobs(dataDir: string): string {
+  try {
+    return readFileSync(queuedJobsFile(dataDir), 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw err;
+  }
+}

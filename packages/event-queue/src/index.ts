@@ -49,7 +49,7 @@ export {
 } from './queue/keys.js';
 export { watchLongLocks } from './queue/long-locks.js';
 export { oldestQueuedMs } from './queue/oldest-job.js';
-export { type QueueDepth, queueDepths } from './queue/queue-depths.js';
+export { type QueueDepth, queueDepths, queuedEvents } from './queue/queue-depths.js';
 export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';
 export { isOutOfMemory, WORKER_SILENCE_MS_MAX } from './redis/connection.js';

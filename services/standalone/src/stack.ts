@@ -19,6 +19,7 @@ import { redisSocketUrl } from '@waymark/redis';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportingFullDisk, reportShortages } from './data-dir/disk-needs.js';
+import { noteLeftJobs } from './data-dir/queued-jobs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
 import { launchRedis } from './redis-process.js';
@@ -190,12 +191,20 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
     onRestart: noteRestart,
   });
 
+  const stop = () =>
+    children.stop(async (name) => {
+      if (name === 'writer' && stores !== undefined && settings.redisUrl === undefined)
+        await noteLeftJobs(dataDir, stores.redisUrl).catch((err: Error) =>
+          report(`the queue was not counted: ${err.message}`),
+        );
+    });
+
   try {
     stores = await startStores(options, children);
     await options.prepare(stores);
     await startServices(options, children, stores, ports);
   } catch (err) {
-    await children.stop();
+    await stop();
     throw err;
   }
   return {
@@ -204,7 +213,7 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
     async close() {
       isClosed = true;
       removeRunState(dataDir);
-      await children.stop();
+      await stop();
       lock.release();
     },
   };

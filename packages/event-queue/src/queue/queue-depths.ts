@@ -23,3 +23,14 @@ export async function queueDepths(redis: Redis): Promise<Readonly<Record<QueueNa
   const depths = await Promise.all(names.map(async (name) => [name, await depthOf(redis, name)] as const));
   return Object.fromEntries(depths) as Record<QueueName, QueueDepth>;
 }
+
+/** The jobs with events that are queued, in words such as `3 of click, 1 of lead`; `''` when there are none. */
+export async function queuedEvents(redis: Redis): Promise<string> {
+  const depths = await queueDepths(redis);
+  const queued = QUEUE_KINDS.flatMap((kind) => {
+    const { waiting, active, delayed } = depths[kind];
+    const jobs = waiting + active + delayed;
+    return jobs === 0 ? [] : [`${jobs} of ${kind}`];
+  });
+  return queued.join(', ');
+}

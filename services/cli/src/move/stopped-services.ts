@@ -1,4 +1,5 @@
-import { QUEUE_KINDS, queueDepths } from '@waymark/event-queue';
+import { readQueuedJobs, readRestoredMark } from '@waymark/config';
+import { queuedEvents } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { CommandError } from '../command-error.js';
 import { runningServices } from '../running-services.js';
@@ -22,15 +23,26 @@ async function rejectRunningServices(redis: Redis): Promise<void> {
  * @throws CommandError when the queue has jobs
  */
 async function rejectQueuedJobs(redis: Redis): Promise<void> {
-  const depths = await queueDepths(redis);
-  const queued = QUEUE_KINDS.flatMap((kind) => {
-    const { waiting, active, delayed } = depths[kind];
-    const jobs = waiting + active + delayed;
-    return jobs === 0 ? [] : [`${jobs} of ${kind}`];
-  });
-  if (queued.length === 0) return;
+  const queued = await queuedEvents(redis);
+  if (queued === '') return;
   throw new CommandError(
-    `the queue still has jobs (${queued.join(', ')}): start the writer, wait until \`npx waymark status\` shows an empty queue, and stop it`,
+    `the queue still has jobs (${queued}): start the writer, wait until \`npx waymark status\` shows an empty queue, and stop it`,
+  );
+}
+
+/**
+ * The same of the Redis of a stack, which does not run: the stack has noted at its stop what was queued. A backup of a running stack may have
+ * such a job as well.
+ *
+ * @throws CommandError when its queue has jobs, or may have them
+ */
+function rejectJobsOfStoppedStack(dataDir: string): void {
+  const queued = readQueuedJobs(dataDir);
+  const restored = readRestoredMark(dataDir) === undefined ? '' : 'they were restored from a backup';
+  const reason = restored || (queued && `when the stack stopped, its queue still had jobs: ${queued}`);
+  if (reason === '') return;
+  throw new CommandError(
+    `the stores in ${dataDir} may have inserts that are not finished (${reason}): start it with npm run up, wait until \`npx waymark status\` shows an empty queue, and stop it`,
   );
 }
 
@@ -43,7 +55,7 @@ export async function assertServicesStopped(target: Target): Promise<void> {
     );
   rejectStartingStack(dataDir);
   rejectKilledStack(dataDir);
-  if (redisUrl === undefined) return;
+  if (redisUrl === undefined) return rejectJobsOfStoppedStack(dataDir);
   await withQueues(target, async (queues) => {
     await rejectRunningServices(queues[0]);
     for (const queue of queues) await rejectQueuedJobs(queue);
