@@ -358,6 +358,16 @@ describe('docker-compose.yml', () => {
     expect(page).toContain(`CLICKHOUSE_CLUSTER=${name}\n`);
   });
 
+  it('is valid with the larger stores of docs/settings.md, whose Redis differs in its memory only', () => {
+    const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
+    const [, printed = ''] = /```yaml\n(services:\n {2}redis:[\s\S]*?)```/.exec(page) ?? [];
+    const { services: larger } = parse(printed) as typeof compose;
+    expect(new Ajv({ strict: false, validateFormats: false }).compile(currentSchema())(parse(printed))).toBe(true);
+    const plain = (value = '') => value.replace(/^\d+mb$/, '2gb').replace(/:\?[^}]*/, '');
+    expect(larger.redis?.command).toEqual(compose.services.redis?.command?.map(plain));
+    expect(Object.keys(larger)).toEqual(['redis', 'clickhouse']);
+  });
+
   it('mounts existing files and declared volumes', () => {
     for (const mount of services.flatMap(([, { volumes = [] }]) => volumes)) {
       const [source = ''] = mount.split(':');

@@ -50,6 +50,17 @@ it.each(['prometheus.yml', 'kubernetes.yml'])('%s has the lines that name an Ale
   expect(readFileSync(join(ROOT, 'docs/production.md'), 'utf8')).toContain('**Nobody is notified of alerts.**');
 });
 
+it('docs/production.md has a configuration for one machine, with the job that the alerts name and the port of the writer', () => {
+  const page = readFileSync(join(ROOT, 'docs/production.md'), 'utf8');
+  const [, text = ''] = /```yaml\n(rule_files[\s\S]*?)```/.exec(page) ?? [];
+  const { scrape_configs } = parse(text);
+  const [, port] = /`WRITER_PORT=(\d+)`/.exec(page) ?? [];
+  expect(scrape_configs).toMatchObject([
+    { job_name: 'waymark', static_configs: [{ targets: ['127.0.0.1:3000', `127.0.0.1:${port}`] }] },
+  ]);
+  expect(read('alerts.yml')).toContain('up{job="waymark"}');
+});
+
 describe('kubernetes.yml', () => {
   it('looks at the pods of the namespace of the manifests', () => {
     const [namespace] = readManifests().filter(({ kind }) => kind === 'Namespace');
