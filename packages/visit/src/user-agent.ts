@@ -50,6 +50,7 @@ const OTHER_BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bKAKAOTALK\b/i, 'KAKAOTALK'],
   [/\bOpera Mini\/|\bOPiOS\//, 'Opera Mini'],
   [/\bHuaweiBrowser\//i, 'Huawei Browser'],
+  [/\bOculusBrowser\//i, 'Oculus Browser'],
 ];
 
 const CONSOLES: readonly (readonly [RegExp, string])[] = [

@@ -126,6 +126,12 @@ describe('user agent', () => {
       'Huawei Browser',
       'Android',
     ],
+    [
+      `Mozilla/5.0 (X11; Linux x86_64; Quest 3) ${BLINK} OculusBrowser/35.1 Chrome/130.0 VR Safari/537.36`,
+      'Desktop',
+      'Oculus Browser',
+      'Linux',
+    ],
     ['Something/1.0', 'Desktop', 'Unknown', 'Unknown'],
     ['', 'Desktop', 'Unknown', 'Unknown'],
   ])('%s', (userAgent, device, browser, os) => {

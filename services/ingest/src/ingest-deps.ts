@@ -13,6 +13,7 @@ import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordAttempts } from './redirect/password/password-attempts.js';
 import { createPasswordGate } from './redirect/password/password-gate.js';
 import type { RedirectDeps } from './redirect/redirector.js';
+import { createTurns } from './track/browser/turns.js';
 import { createCurrencyConverter } from './track/conversions/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
@@ -101,6 +102,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     rateLimiter,
     random: Math.random,
     currencies,
+    clientTurns: createTurns(),
     defaultDomain: settings.defaultDomain,
     logger,
     requestIds: createRequestIds(settings.trustedProxies),

@@ -14,16 +14,16 @@ import type { FastifyRequest } from 'fastify';
 import { clickSource } from '../click-producer.js';
 import { browserRoutes } from './browser/browser-routes.js';
 import { clientRoutes } from './browser/client-routes.js';
-import { createClientTrackers, type Trackers } from './browser/client-trackers.js';
+import { type ClientTrackers, createClientTrackers } from './browser/client-trackers.js';
 import { scriptRoutes } from './browser/script-routes.js';
 import { createBacklog } from './conversions/backlog.js';
 import { createClickAliases } from './conversions/click-aliases.js';
 import { createClickFinder } from './conversions/click-finder.js';
 import { createTrackedCustomers } from './conversions/customers.js';
 import { createLatestLeads } from './conversions/latest-leads.js';
-import { createLeadTracker } from './conversions/lead-tracker.js';
+import { createLeadTracker, type LeadTracker } from './conversions/lead-tracker.js';
 import { createSaleStore } from './conversions/sale-store.js';
-import { createSaleTracker, echoSale } from './conversions/sale-tracker.js';
+import { createSaleTracker, echoSale, type SaleTracker } from './conversions/sale-tracker.js';
 import { createStoredKeys } from './conversions/stored-keys.js';
 import { storableBody } from './storable-body.js';
 import type { TrackDeps } from './track-deps.js';
@@ -37,8 +37,9 @@ const REQUIREMENTS = {
 const SHED_RETRY_AFTER_SECONDS = 5;
 
 interface Conversions {
-  readonly trackers: Trackers;
-  readonly clientTrackers: Trackers;
+  readonly leads: LeadTracker;
+  readonly sales: SaleTracker;
+  readonly clientTrackers: ClientTrackers;
 }
 
 /** A hook that rejects conversions while the Redis of their queue is short of memory, before any command is sent to it. */
@@ -89,7 +90,8 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
     leads: createLeadTracker({ deps, customers, clicks, leads }),
     sales: createSaleTracker({ deps, customers, clicks, leads, sales, storedSales, backlog }),
   };
-  return { trackers, clientTrackers: createClientTrackers({ deps, clicks, backlog, ...trackers }) };
+  const { clientTurns: turns } = deps;
+  return { ...trackers, clientTrackers: createClientTrackers({ deps, clicks, backlog, turns, ...trackers }) };
 }
 
 /** Whether the caller may see the link: owners see all links, others only those outside hidden folders. */
@@ -139,8 +141,8 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
       },
     },
     async (request) => {
-      const { trackers } = await conversions.of(request.workspace.id);
-      const response = await trackers.leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
+      const { leads } = await conversions.of(request.workspace.id);
+      const response = await leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
       if (response.link === null || (await canSeeLink(deps, request, response.link.id))) return response;
       return { ...response, link: null };
     },
@@ -159,8 +161,8 @@ export async function trackRoutes(app: App, deps: TrackDeps): Promise<void> {
     },
     async (request) => {
       const body = storableBody<TrackSaleBody>(request.body);
-      const { trackers } = await conversions.of(request.workspace.id);
-      const { response, storedLinkId } = await trackers.sales.track(request.workspace.id, body);
+      const { sales } = await conversions.of(request.workspace.id);
+      const { response, storedLinkId } = await sales.track(request.workspace.id, body);
       return storedLinkId === undefined || (await canSeeLink(deps, request, storedLinkId)) ? response : echoSale(body);
     },
   );

@@ -23,13 +23,14 @@ let link: LinkRecord;
 
 let callers = 0;
 /** Each call comes from a new network, so that rate limits do not interfere. */
+/** Headers of a page, from a new network each time. */
 function callerHeaders(): Record<string, string> {
   callers += 1;
   return { authorization: `Bearer ${publishable}`, 'x-forwarded-for': `198.51.${callers >> 8}.${callers & 255}` };
 }
 
-async function post(what: 'lead' | 'sale', body: object): Promise<Answer> {
-  return ingest.post(`/track/${what}/client`, body, callerHeaders());
+async function post(what: 'lead' | 'sale', body: object, headers = callerHeaders()): Promise<Answer> {
+  return ingest.post(`/track/${what}/client`, body, headers);
 }
 
 /** A report with the secret key. */
@@ -189,14 +190,20 @@ it.each(['lead', 'sale'] as const)('a %s of an unknown click is 404 for an exist
   for (const other of others) expect(other).toEqual(first);
 });
 
-it.each(['lead', 'sale'] as const)(
-  'a %s is refused for every customer while new ones may be queued for hours',
-  async (what) => {
+it.each([
+  ['lead', 'customer', 3],
+  ['lead', 'lead', 25],
+  ['sale', 'customer', 3],
+  ['sale', 'lead', 3],
+  ['sale', 'sale', 25],
+] as const)(
+  'a %s is refused for every customer while each %s may be queued for %i hours',
+  async (what, queued, hours) => {
     const { producer } = ingest;
-    const hoursAgo = Date.now() - 3 * 3_600_000;
+    const hoursAgo = Date.now() - hours * 3_600_000;
     const behind: typeof producer = {
       ...producer,
-      oldestQueuedMs: async (kind) => (kind === 'customer' ? hoursAgo : producer.oldestQueuedMs(kind)),
+      oldestQueuedMs: async (kind) => (kind === queued ? hoursAgo : producer.oldestQueuedMs(kind)),
     };
     const answers = [];
     for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
@@ -252,30 +259,61 @@ it('the destination of a link that expired after the click is not revealed', asy
   await expectHidden(expiring, clickId);
 });
 
+/** Sends eight calls from one network at once. @returns their time in ms; fails unless all are answered with success */
+async function eightAtOnce(what: 'lead' | 'sale', bodyOf: () => object): Promise<number> {
+  const headers = callerHeaders();
+  const startedMs = performance.now();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => post(what, bodyOf(), headers)));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 200));
+  return performance.now() - startedMs;
+}
+
 it.each([
-  ['customer', () => ({ customerExternalId: freshId('customer'), amount: 0 })],
-  ['invoice', () => ({ customerExternalId: freshId('customer'), amount: 1, invoiceId: 'guessed' })],
-])('of many calls for one unknown %s, only one at a time takes its claim', async (what, bodyOf) => {
+  ['customer', { customerExternalId: 'guessed', amount: 0 }, () => ({})],
+  ['invoice', { amount: 1, invoiceId: 'guessed' }, () => ({ customerExternalId: freshId('customer') })],
+])("of a network's calls for one unknown %s, only one at a time takes its claim", async (_what, body, fieldsOf) => {
   const { claims } = ingest.producer;
   const { take, release } = claims;
   const owners = new Set<string>();
   const atOnce: number[] = [];
-  const taking = vi.spyOn(claims, 'take').mockImplementation((names, owner) => {
+  vi.spyOn(claims, 'take').mockImplementation((names, owner) => {
     owners.add(owner);
     atOnce.push(owners.size);
     return take(names, owner);
   });
-  const releasing = vi.spyOn(claims, 'release').mockImplementation(async (names, owner) => {
+  vi.spyOn(claims, 'release').mockImplementation(async (names, owner) => {
     await release(names, owner);
     owners.delete(owner);
   });
-  const one = bodyOf();
-  const bodies = Array.from({ length: 8 }, () => (what === 'customer' ? one : bodyOf()));
-  const answers = await Promise.all(bodies.map((body) => post('sale', body)));
-  taking.mockRestore();
-  releasing.mockRestore();
-  expect(answers.map(({ statusCode }) => statusCode)).toEqual(bodies.map(() => 200));
+  try {
+    await eightAtOnce('sale', () => ({ ...body, ...fieldsOf() }));
+  } finally {
+    vi.restoreAllMocks();
+  }
   expect(Math.max(...atOnce)).toBe(1);
+});
+
+it.each([
+  ['leads for a new customer', 'lead', { customerExternalId: 'new here', eventName: LEAD_NAME }],
+  ['sales of 0 for a known customer', 'sale', { customerExternalId: KNOWN.met, amount: 0 }],
+] as const)('%s, sent at once from one network, take a tenth of a second each', async (_name, what, body) => {
+  const click = what === 'lead' ? { clickId: await ingest.click(link) } : {};
+  // Timers may fire a millisecond early.
+  expect(await eightAtOnce(what, () => ({ ...body, ...click }))).toBeGreaterThan(8 * 99);
+});
+
+it('calls wait for no call of another network, also when that waits for an invoice of its own', async () => {
+  const headers = callerHeaders();
+  const shared = freshId('customer');
+  const ended: string[] = [];
+  const strangers = [...Array(12).keys()].map(async (index) => {
+    const own = index < 11 ? freshId('customer') : shared;
+    await post('sale', { customerExternalId: own, amount: 0, invoiceId: 'of a stranger' }, headers);
+    ended.push('stranger');
+  });
+  const visitor = post('sale', { customerExternalId: shared, amount: 0 }).then(() => ended.push('visitor'));
+  await Promise.all([...strangers, visitor]);
+  expect(ended.indexOf('visitor')).toBeLessThan(6);
 });
 
 it('every response takes at least a tenth of a second', async () => {

@@ -88,7 +88,7 @@ describe('POST /partners', () => {
     ['Jo\u0308rg Müller', 'joerg-mueller'],
     ['Γιώργος Елена', 'giorgos-elena'],
     ['Јелена Ђорђевић', 'jelena-djordjevic'],
-    ['محمـد', 'mhmd'],
+    ['كريـم', 'krym'],
     ['رئيس', 'ryys'],
     ['Łukasz 太郎 Łukasz太郎', storedKey('lukasz-太郎-łukasz太郎')],
   ])('spells %s in Latin letters, except words with letters that have none', async (name, key) => {

@@ -6,12 +6,12 @@ import {
   trackSaleClientBodySchema,
   trackSaleResponseSchema,
 } from '@waymark/contract';
-import { type App, clientAddress } from '@waymark/http-kit';
+import { type App, clientAddress, clientNetwork } from '@waymark/http-kit';
 import type { FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
 import { storableBody } from '../storable-body.js';
 import type { TrackDeps } from '../track-deps.js';
 import { checkHostname } from './allowed-hostnames.js';
-import type { Trackers } from './client-trackers.js';
+import type { ClientCaller, ClientTrackers } from './client-trackers.js';
 import { createNetworkLimits } from './network-limits.js';
 import { answerPreflights, BROWSER_ROUTE } from './preflights.js';
 
@@ -32,7 +32,7 @@ async function checkPage({ workspace, headers }: FastifyRequest): Promise<void> 
 export async function clientRoutes(
   app: App,
   deps: TrackDeps,
-  trackersOf: (workspaceId: string) => Promise<Trackers>,
+  trackersOf: (workspaceId: string) => Promise<ClientTrackers>,
   shed: preHandlerAsyncHookHandler,
 ): Promise<void> {
   answerPreflights(app, ['/track/lead/client', '/track/sale/client']);
@@ -42,6 +42,11 @@ export async function clientRoutes(
   const shared = { ...BROWSER_ROUTE, onRequest, preHandler: shed };
   const takeDailyEvents = (request: FastifyRequest, events: number) =>
     limits.takeDailyEvents(request.workspace, clientAddress(request), events);
+
+  const callerOf = (request: FastifyRequest): ClientCaller => ({
+    workspaceId: request.workspace.id,
+    network: clientNetwork(request),
+  });
 
   app.post(
     '/track/lead/client',
@@ -56,8 +61,8 @@ export async function clientRoutes(
     },
     async (request) => {
       await takeDailyEvents(request, request.body.eventQuantity ?? 1);
-      const { leads } = await trackersOf(request.workspace.id);
-      return leads.track(request.workspace.id, storableBody<TrackLeadBody>(request.body));
+      const trackers = await trackersOf(request.workspace.id);
+      return trackers.trackLead(callerOf(request), storableBody<TrackLeadBody>(request.body));
     },
   );
   app.post(
@@ -74,9 +79,8 @@ export async function clientRoutes(
     async (request) => {
       // A direct sale may record its lead as well.
       await takeDailyEvents(request, request.body.clickId ? 2 : 1);
-      const { sales } = await trackersOf(request.workspace.id);
-      const { response } = await sales.track(request.workspace.id, storableBody<TrackSaleBody>(request.body));
-      return response;
+      const trackers = await trackersOf(request.workspace.id);
+      return trackers.trackSale(callerOf(request), storableBody<TrackSaleBody>(request.body));
     },
   );
 }

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LinkRecord, shortLinkOf } from '@waymark/catalog';
-import { ApiError, type TrackLeadResponse } from '@waymark/contract';
+import {
+  ApiError,
+  type TrackLeadBody,
+  type TrackLeadResponse,
+  type TrackSaleBody,
+  type TrackSaleResponse,
+} from '@waymark/contract';
 import { CUSTOMER_CLAIM_MS, LATEST_LEAD_MS, LEAD_CLAIM_MS, SALE_CLAIM_MS } from '@waymark/event-queue';
 import type { Backlog } from '../conversions/backlog.js';
 import type { ClickFinder } from '../conversions/click-finder.js';
@@ -8,12 +14,21 @@ import { findClickAndLink } from '../conversions/click-link.js';
 import type { LeadTracker } from '../conversions/lead-tracker.js';
 import { echoSale, type SaleTracker } from '../conversions/sale-tracker.js';
 import type { TrackDeps } from '../track-deps.js';
-import { createTurns } from './turns.js';
+import type { Turns } from './turns.js';
 
-/** The handlers of `POST /track/lead` and `POST /track/sale`. */
-export interface Trackers {
-  readonly leads: Pick<LeadTracker, 'track'>;
-  readonly sales: SaleTracker;
+/** A caller with a publishable key. */
+export interface ClientCaller {
+  readonly workspaceId: string;
+  /** The network of its address, for which its calls are limited. */
+  readonly network: string;
+}
+
+/** The handlers of `POST /track/lead/client` and `POST /track/sale/client`. */
+export interface ClientTrackers {
+  /** @throws ApiError */
+  trackLead(caller: ClientCaller, body: TrackLeadBody): Promise<TrackLeadResponse>;
+  /** @throws ApiError */
+  trackSale(caller: ClientCaller, body: TrackSaleBody): Promise<TrackSaleResponse>;
 }
 
 /**
@@ -36,28 +51,45 @@ export interface ClientTrackersDeps {
   readonly backlog: Backlog;
   readonly leads: LeadTracker;
   readonly sales: SaleTracker;
+  readonly turns: Turns;
 }
 
 /**
- * The same trackers for callers with a publishable key, which everybody can read in the page. They record the same events, but the
+ * Trackers for callers with a publishable key, which everybody can read in the page. They record the same events as those of servers, but the
  * response contains only data from the request and what every visitor of the link can see. Whether a customer, an event or an invoice
- * exists changes neither status nor body: what a tracker refuses only if it records something is refused here before anything is looked up.
+ * exists changes neither status nor body: what a tracker refuses only if it records something is refused here before customers and invoices
+ * are looked up.
+ *
+ * Calls for an unknown customer or invoice wait for each other, those for a known one need not, so the time of many calls at once would
+ * reveal which it is. Hence the calls of one network for one customer or invoice take turns; those of other networks never wait for them.
  */
-export function createClientTrackers({ deps, clicks, backlog, leads, sales }: ClientTrackersDeps): Trackers {
+export function createClientTrackers(options: ClientTrackersDeps): ClientTrackers {
+  const { deps, clicks, backlog, leads, sales, turns } = options;
   const { catalog, admission, currencies } = deps;
-  /**
-   * Calls for an unknown customer or invoice wait for each other, those for a known one need not. Without turns, the time of many calls at once
-   * would reveal which it is.
-   */
-  const turns = createTurns();
 
-  /** Refuses calls while the queue is so far behind that those for unknown customers, leads or invoices are refused. */
-  async function checkBacklog(leadMs: number): Promise<void> {
+  /** Refuses leads while the queue is so far behind that those of unknown customers are refused. */
+  async function checkLeadBacklog(): Promise<void> {
+    await Promise.all([backlog.check('customer', CUSTOMER_CLAIM_MS), backlog.check('lead', LEAD_CLAIM_MS)]);
+  }
+
+  /** Refuses sales while the queue is so far behind that those of unknown customers, leads or invoices are refused. */
+  async function checkSaleBacklog(): Promise<void> {
     await Promise.all([
       backlog.check('customer', CUSTOMER_CLAIM_MS),
-      backlog.check('lead', leadMs),
+      backlog.check('lead', LATEST_LEAD_MS),
       backlog.check('sale', SALE_CLAIM_MS),
     ]);
+  }
+
+  /** Runs the task in the turn of the caller's network for the customer and the invoice. Its time is hidden. */
+  function inTurn<T>(
+    { workspaceId, network }: ClientCaller,
+    { customerExternalId, invoiceId }: { readonly customerExternalId: string; readonly invoiceId?: string | null },
+    task: () => Promise<T>,
+  ): Promise<T> {
+    const names = [`${workspaceId} ${network} customer ${customerExternalId}`];
+    if (invoiceId) names.push(`${workspaceId} ${network} invoice ${invoiceId}`);
+    return turns.run(names, () => hideDuration(task()));
   }
 
   /** Shows the destination only when every visitor would be admitted, else the short link. */
@@ -69,47 +101,40 @@ export function createClientTrackers({ deps, clicks, backlog, leads, sales }: Cl
   }
 
   return {
-    leads: {
-      async track(workspaceId, body) {
-        const clickId = body.clickId ?? '';
-        // An unknown click is rejected before the customer is looked up.
-        const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
-        await leads.checkSize(workspaceId, body, click, link);
-        await checkBacklog(LEAD_CLAIM_MS);
-        const names = [`${workspaceId} customer ${body.customerExternalId}`];
-        await turns.run(names, () => hideDuration(leads.track(workspaceId, body)));
-        return {
-          click: { id: clickId },
-          link: await publicLink(link),
-          customer: {
-            name: body.customerName ?? null,
-            email: body.customerEmail ?? null,
-            avatar: body.customerAvatar ?? null,
-            externalId: body.customerExternalId,
-          },
-        };
-      },
+    async trackLead(caller, body) {
+      const { workspaceId } = caller;
+      const clickId = body.clickId ?? '';
+      // An unknown click is rejected before the customer is looked up.
+      const { click, link } = await findClickAndLink(catalog, clicks, workspaceId, clickId);
+      await leads.checkSize(workspaceId, body, click, link);
+      await checkLeadBacklog();
+      const { customerExternalId } = body;
+      await inTurn(caller, { customerExternalId }, () => leads.track(workspaceId, body));
+      return {
+        click: { id: clickId },
+        link: await publicLink(link),
+        customer: {
+          name: body.customerName ?? null,
+          email: body.customerEmail ?? null,
+          avatar: body.customerAvatar ?? null,
+          externalId: customerExternalId,
+        },
+      };
     },
 
-    sales: {
-      async track(workspaceId, body) {
-        // Refuses an amount that is too large in USD.
-        currencies.toUsd({ amount: body.amount, currency: body.currency });
-        if (body.clickId) await findClickAndLink(catalog, clicks, workspaceId, body.clickId);
-        await checkBacklog(LATEST_LEAD_MS);
-        const track = () =>
-          sales.track(workspaceId, body).catch((err: unknown) => {
-            // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
-            if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
-          });
-        const { customerExternalId, invoiceId } = body;
-        const names = [
-          `${workspaceId} customer ${customerExternalId}`,
-          ...(invoiceId ? [`${workspaceId} invoice ${invoiceId}`] : []),
-        ];
-        await turns.run(names, () => hideDuration(track()));
-        return { response: echoSale(body) };
-      },
+    async trackSale(caller, body) {
+      const { workspaceId } = caller;
+      // Refuses an amount that is too large in USD.
+      currencies.toUsd({ amount: body.amount, currency: body.currency });
+      if (body.clickId) await findClickAndLink(catalog, clicks, workspaceId, body.clickId);
+      await checkSaleBacklog();
+      await inTurn(caller, body, () =>
+        sales.track(workspaceId, body).catch((err: unknown) => {
+          // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
+          if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;
+        }),
+      );
+      return echoSale(body);
     },
   };
 }
