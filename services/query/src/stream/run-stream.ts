@@ -16,6 +16,8 @@ export interface StreamRun {
   readonly read: (slice: Slice) => Promise<Frame[]>;
   /** How long reads are repeated while the stores do not answer, in milliseconds. */
   readonly giveUpAfterMs: number;
+  /** For how long frames that were made for a stream are sent, in milliseconds. */
+  readonly framesKeptMs: number;
   readonly signal: AbortSignal;
   /** The end of the tail when the stream was opened. */
   readonly openedAt: TailPosition;
@@ -28,7 +30,7 @@ const WRITE_CHARS = 32 * 1024;
 
 /** Sends the events after a position until the signal aborts. @throws its reason, and what the reads throw */
 export async function runStream(start: TailPosition, run: StreamRun): Promise<never> {
-  const { output, tail, shared, read, giveUpAfterMs, signal, openedAt, onPosition } = run;
+  const { output, tail, shared, read, giveUpAfterMs, framesKeptMs, signal, openedAt, onPosition } = run;
   let position = start;
 
   /** Writes a text, after which the stream is at `end`. A written text counts as sent: if the stream ends, its frame `bye` comes after this text. */
@@ -43,15 +45,18 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
   };
   /**
    * Sends frames, several with one write, because a write costs as much as a frame. Removes them from the array: frames of one link share its
-   * text until they are written, but each written frame has a copy of its own, and a slow client would keep a thousand copies in memory.
+   * text until they are written, but each written frame has a copy of its own, and a slow client would keep a thousand copies in memory. What a
+   * slow client has not taken in time is left out, without an advance: it is read anew, because it may have been removed or hidden meanwhile.
    */
   async function sendAll(frames: Frame[], end: TailPosition): Promise<void> {
+    const untilMs = performance.now() + framesKeptMs;
     let text = '';
     for (let frame = frames.shift(); frame !== undefined; frame = frames.shift()) {
       text += frame.text;
       if (text.length < WRITE_CHARS && frames.length > 0) continue;
       await send(text, frame.position);
       text = '';
+      if (performance.now() > untilMs && frames.length > 0) return;
     }
     advance(end);
   }
@@ -76,7 +81,13 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
   }
   for (;;) {
     signal.throwIfAborted();
-    const taken = shared.take(position);
+    // What was stored before this stream was opened is read anew: the shared frames may have been made hours before.
+    const isOlder = position.number < openedAt.number;
+    if (isOlder && position.epoch === tail.head().epoch && position.number >= tail.head().number) {
+      await tail.changed(signal);
+      continue;
+    }
+    const taken = isOlder ? undefined : shared.take(position);
     if (taken === undefined) await catchUp();
     else if (taken.end.number > position.number) await sendAll(taken.frames, taken.end);
     else await shared.changed(signal);

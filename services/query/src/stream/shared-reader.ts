@@ -21,30 +21,50 @@ export interface SharedReaderOptions {
   readonly tail: WorkspaceTail;
   readonly read: (slice: Slice) => Promise<Frame[]>;
   readonly giveUpAfterMs: number;
+  /** How long frames are kept for streams that are behind, in milliseconds. What they show may have been removed or hidden since they were made. */
+  readonly framesKeptMs: number;
   /** Called when events cannot be read any more; the reader has stopped then. */
   readonly onEnd: (end: StreamEnd) => void;
 }
 
+/** A frame, and when it was read. */
+interface KeptFrame extends Frame {
+  readonly readMs: number;
+}
+
 /** Begins to read: what is added to the tail from now on. */
-export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedReaderOptions): SharedReader {
+export function createSharedReader({ tail, read, giveUpAfterMs, framesKeptMs, onEnd }: SharedReaderOptions): SharedReader {
   const stopping = new AbortController();
   const { signal } = stopping;
   const wakeUps = createWakeUps();
-  let frames: readonly Frame[] = [];
+  let frames: readonly KeptFrame[] = [];
   /** `frames` has all frames between `begin` and `end`. */
   let begin = tail.head();
   let end = begin;
 
+  /** Drops the first frames. @param last the index of the last one to drop, or -1 */
+  function dropUntil(last: number): void {
+    begin = frames[last]?.position ?? begin;
+    frames = frames.slice(last + 1);
+  }
+
+  function dropOld(): void {
+    const sinceMs = performance.now() - framesKeptMs;
+    dropUntil(frames.findLastIndex(({ readMs }) => readMs < sinceMs));
+  }
+
   /** Adds frames at the end, and drops the oldest beyond the bound. */
   function keep(next: readonly Frame[]): void {
+    const readMs = performance.now();
+    frames = [...frames, ...next.map(({ position, text }) => ({ position, text, readMs }))];
     let chars = 0;
-    const all = [...frames, ...next];
-    const dropped = all.findLastIndex(({ text }) => {
-      chars += text.length;
-      return chars > KEPT_CHARS_MAX;
-    });
-    begin = all[dropped]?.position ?? begin;
-    frames = all.slice(dropped + 1);
+    dropUntil(
+      frames.findLastIndex(({ text }) => {
+        chars += text.length;
+        return chars > KEPT_CHARS_MAX;
+      }),
+    );
+    dropOld();
   }
 
   async function readOn(): Promise<void> {
@@ -77,6 +97,7 @@ export function createSharedReader({ tail, read, giveUpAfterMs, onEnd }: SharedR
 
   return {
     take(position) {
+      dropOld();
       if (position.epoch !== begin.epoch || position.number < begin.number) return undefined;
       const after = frames.filter((frame) => frame.position.number > position.number);
       return { frames: after, end: position.number > end.number ? position : end };

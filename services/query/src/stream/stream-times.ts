@@ -12,6 +12,8 @@ export interface StreamTimes {
   readonly lifetimeMs: readonly [min: number, max: number];
   /** How long a stream waits for stores that do not answer before it ends. */
   readonly giveUpAfterMs: number;
+  /** How long a frame may be sent after it was read: what it shows may have been removed, hidden or erased meanwhile. */
+  readonly framesKeptMs: number;
   /** How long a client may read nothing while its buffer is full. */
   readonly stalledMs: number;
 }
@@ -24,6 +26,7 @@ export const STREAM_TIMES: StreamTimes = {
   renewMs: 20_000,
   lifetimeMs: [20 * 60_000, 30 * 60_000],
   giveUpAfterMs: 30_000,
+  framesKeptMs: 30_000,
   stalledMs: 30_000,
 };
 

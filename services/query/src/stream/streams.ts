@@ -69,6 +69,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     const reader = createSharedReader({
       tail,
       giveUpAfterMs: times.giveUpAfterMs,
+      framesKeptMs: times.framesKeptMs,
       read: ({ entries }) => readFrames(subscription, entries),
       onEnd: (reason) => {
         // Streams that are opened from now on get a new reader, which tries again.
@@ -138,6 +139,7 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
       tail: opened.tail,
       shared: reader,
       giveUpAfterMs: times.giveUpAfterMs,
+      framesKeptMs: times.framesKeptMs,
       signal,
       openedAt: opened.end,
       read: ({ entries }: Slice) => readFrames(subscription, entries),
