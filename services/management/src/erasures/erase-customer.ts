@@ -92,16 +92,19 @@ async function removeCustomer(
   return (removed ?? record)?.clickId ?? undefined;
 }
 
-/** The id of the queued customer with the external id; undefined when there is none. A request may have queued it after `subjectOf`. */
-async function pendingId(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string | undefined> {
+/** Ids of customers that got the external id after `subjectOf` has read it: of the one that is stored, and of the one that is queued. */
+async function laterIds(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string[]> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
   await claims.blockFilters(workspaceId);
-  // Removing the claim waits for the requests that hold it.
+  // Removing the claim waits for the requests that hold it: they create a customer, or give one the external id.
   await claims.remove([customerClaim(workspaceId, externalId)]);
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
   const number = await findPendingCustomer(redis, parseResourceId('workspace', workspaceId) ?? '', externalId);
-  return number === undefined ? undefined : catalog.customers.idOf(number);
+  const stored = await catalog.customers.findByExternalId(workspaceId, externalId);
+  return [stored?.id, number === undefined ? undefined : catalog.customers.idOf(number)].filter(
+    (id) => id !== undefined,
+  );
 }
 
 /** Does what {@link eraseCustomer} says, without waiting for replicas at the end. */
@@ -115,10 +118,9 @@ async function acceptAndRemove(
   const subject = await subjectOf(catalog, workspaceId, id);
   let erasure = await catalog.erasures.accept(workspaceId, subject, mode);
   const { externalId } = subject;
-  const queued = externalId === undefined ? undefined : await pendingId(deps, workspaceId, externalId);
-  if (queued !== undefined && catalog.erasures.isBefore(queued, erasure)) {
-    erasure = await catalog.erasures.addFound(erasure, { customerIds: [queued] });
-  }
+  const later = externalId === undefined ? [] : await laterIds(deps, workspaceId, externalId);
+  const found = later.filter((customerId) => catalog.erasures.isBefore(customerId, erasure));
+  if (found.length > 0) erasure = await catalog.erasures.addFound(erasure, { customerIds: found });
   const readQueue = () => referencesInQueue(deps, workspaceId, erasure.customerIds);
   const before = await readQueue();
   const firstClicks: string[] = [];

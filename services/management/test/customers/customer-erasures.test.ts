@@ -62,6 +62,30 @@ it('a repeated erasure withdraws no export that has begun since', async () => {
   expect(stored.map(({ status }) => status)).toEqual(['processing', 'processing']);
 });
 
+it.each([
+  ['created', 'late', (externalId: string) => create(externalId)],
+  [
+    'renamed',
+    'late-name',
+    async (externalId: string) => {
+      const { body } = await create('early-name');
+      return acme.call<{ id: string }>('PATCH', `/customers/${body.id}`, { externalId });
+    },
+  ],
+])('a customer that is %s while its erasure is accepted is erased too', async (_how, externalId, give) => {
+  const { customers } = management.catalog;
+  let given: { id: string } | undefined;
+  // The last read of the person before the acceptance.
+  const getMany: typeof customers.getMany = async (...request) => {
+    const found = await customers.getMany(...request);
+    given ??= (await give(externalId)).body;
+    return found;
+  };
+  await erase(externalId, { getMany });
+  expect((await acme.call('GET', `/customers/ext_${externalId}`)).status).toBe(404);
+  expect(await customers.get(acme.workspaceId, given?.id ?? '')).toBeUndefined();
+});
+
 it('a customer that is renamed while it is erased leaves no claim of its new external id', async () => {
   const { body: created } = await create('before');
   const { customers } = management.catalog;
