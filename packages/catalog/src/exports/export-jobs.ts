@@ -4,6 +4,7 @@ import { isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
 import type { ErasureRecord, ExportJobRecord } from '../model/job-record-schemas.js';
 import type { ParsedRows } from '../model/parse-record.js';
+import { CLOCKS_APART_MS } from '../resources/clocks.js';
 import { createJobs, UNFINISHED } from '../resources/jobs.js';
 import type { New, ResourceDeps, ResourceRules } from '../resources/resource.js';
 import { changeAll, type Selection } from '../store/bulk-changes.js';
@@ -50,8 +51,11 @@ const WITHDRAWABLE: Selection<ExportJobRecord> = {
   conditions: [isOneOf('status', WITH_ROWS), isOneOf('resource', WITH_PEOPLE)],
   has: ({ status, resource }) => WITH_ROWS.includes(status) && WITH_PEOPLE.includes(resource),
 };
-/** The longest time for which a record can be read after the time of its removal: the insert takes up to 25 seconds, and clocks differ. */
-const REMOVAL_MS_MAX = 30_000;
+/**
+ * An export that begins in this time after an erasure or a removal is withdrawn as well: the insert of a removal takes up to 25 seconds after its
+ * time, and the clocks of the processes differ.
+ */
+const LATE_MS_MAX = CLOCKS_APART_MS;
 
 /** Dependencies of {@link createExportJobs}. */
 export interface ExportJobRecordsDeps extends ResourceDeps {
@@ -74,10 +78,10 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
     async withdraw(workspaceId: string, erasures: readonly ErasureRecord[]): Promise<void> {
       const acceptedMs = Math.max(...erasures.map(({ createdAt }) => Date.parse(createdAt)));
       const customerIds = erasures.flatMap((erasure) => erasure.customerIds);
-      const removedMs = (await deps.customersRemovedMs(workspaceId, customerIds)) + REMOVAL_MS_MAX;
+      const removedMs = await deps.customersRemovedMs(workspaceId, customerIds);
       await changeAll(store, workspaceId, WITHDRAWABLE, (job) => {
         const untilMs = job.resource === 'customers' ? Math.max(acceptedMs, removedMs) : acceptedMs;
-        if (Date.parse(job.startedAt ?? job.createdAt) > untilMs) return job;
+        if (Date.parse(job.startedAt ?? job.createdAt) > untilMs + LATE_MS_MAX) return job;
         const error = 'The file was removed because a customer was erased after it was created. Please export again.';
         const finishedAt = job.finishedAt ?? new Date(deps.now()).toISOString();
         return job.status === 'completed'

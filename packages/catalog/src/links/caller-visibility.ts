@@ -1,6 +1,7 @@
 import { ApiError, hasPermission } from '@waymark/contract';
 import { dataText, type SqlCondition } from '../lists/list-conditions.js';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
+import { CLOCKS_APART_MS } from '../resources/clocks.js';
 import type { RecordStore } from '../store/record-store.js';
 
 /** Which links and fields of links a caller may see: docs/reference/access.md. */
@@ -56,13 +57,14 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
 
     /**
      * Whether a folder of the workspace that is hidden from the caller was changed at `since` or later, so that what was read before may
-     * show its links.
+     * show its links. Changes of up to {@link CLOCKS_APART_MS} before count as well: `since` may be of another process.
      *
      * @param since ISO 8601 in UTC
      */
     async anyChangedFor(workspaceId: string, { hidesFolders }: LinkVisibility, since: string): Promise<boolean> {
       if (!hidesFolders) return false;
-      const isChanged = { sql: `${dataText('updatedAt')} >= {since:String}`, values: { since } };
+      const from = new Date(Date.parse(since) - CLOCKS_APART_MS).toISOString();
+      const isChanged = { sql: `${dataText('updatedAt')} >= {since:String}`, values: { since: from } };
       return (await folders.lists.countFew(workspaceId, [IS_HIDDEN, isChanged])) > 0;
     },
 

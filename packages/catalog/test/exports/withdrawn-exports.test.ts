@@ -1,3 +1,4 @@
+import type { ExportResource } from '@waymark/contract';
 import { startStores, stoppingClient, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { aWorkspace } from '../test-catalog.js';
@@ -8,6 +9,11 @@ beforeAll(async () => {
 });
 afterAll(() => stores.close());
 
+const anExport = (resource: ExportResource) => ({
+  ...{ resource, format: 'csv' as const, columns: null, escapeFormulas: true, filters: {} },
+  ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
+});
+
 it.each([
   { status: 'cancelled', error: null },
   { status: 'expired', error: null },
@@ -16,10 +22,7 @@ it.each([
   const catalog = stores.catalog();
   const { exportJobs, erasures } = catalog;
   const { workspace } = await aWorkspace(catalog);
-  const job = await exportJobs.create(workspace.id, {
-    ...{ resource: 'events', format: 'csv', columns: null, escapeFormulas: true, filters: {} },
-    ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
-  });
+  const job = await exportJobs.create(workspace.id, anExport('events'));
   await exportJobs.begin(job);
   const erasure = await erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'delete');
   const isSearch = (text: string) => text.startsWith('SELECT id FROM export_jobs ');
@@ -31,3 +34,42 @@ it.each([
   await withdrawing;
   expect(await stores.catalog().exportJobs.get(workspace.id, job.id)).toEqual(ended);
 });
+
+it.each([
+  ['events', 29, 'failed'],
+  ['analytics', 29, 'failed'],
+  ['customers', 29, 'failed'],
+  ['events', 60, 'processing'],
+  ['analytics', 60, 'processing'],
+  ['customers', 60, 'processing'],
+] as const)(
+  'an export of %s that begins %i s after an erasure, by a clock of another machine, is %s',
+  async (resource, seconds, status) => {
+    const startedMs = Date.now() + seconds * 1_000;
+    const catalog = stores.catalog();
+    const { workspace } = await aWorkspace(catalog);
+    const job = await catalog.exportJobs.create(workspace.id, anExport(resource));
+    await catalog.exportJobs.begin(job);
+    await catalog.exportJobs.update(workspace.id, job.id, () => ({ startedAt: new Date(startedMs).toISOString() }));
+    const erasure = await catalog.erasures.accept(workspace.id, { externalId: 'ann', customerIds: [] }, 'delete');
+    await catalog.exportJobs.withdraw(workspace.id, [erasure]);
+    expect((await catalog.exportJobs.require(workspace.id, job.id)).status).toBe(status);
+  },
+);
+
+it.each([
+  [29, true],
+  [60, false],
+])(
+  'a job that begins %i s after a folder was hidden, by a clock of another machine, may have its links: %s',
+  async (seconds, may) => {
+    const catalog = stores.catalog();
+    const { folders, hiddenFolders } = catalog;
+    const { workspace } = await aWorkspace(catalog);
+    const { id } = await folders.create(workspace.id, { name: 'Plans' });
+    const { updatedAt } = await folders.update(workspace.id, id, async () => ({ accessLevel: null }));
+    const since = new Date(Date.parse(updatedAt) + seconds * 1_000).toISOString();
+    const member = { hidesFolders: true, hidesPasswords: true };
+    expect(await hiddenFolders.anyChangedFor(workspace.id, member, since)).toBe(may);
+  },
+);

@@ -368,7 +368,11 @@ describe('imports', () => {
     ];
     const job = await member.run(`url,key,domain,tags,folder\n${rows.join('\n')}\n`, { onConflict: 'update' });
     expect(job).toMatchObject({ created: 1, updated: 0, rejected: 3 });
-    const { text } = await member.send('GET', `/imports/${job.id}/rejected.csv`);
+    // Half a minute after the folder was changed, files begun then can be read (hidden-files.test.ts).
+    const startedAt = new Date(Date.now() + 60_000).toISOString();
+    await catalog.importJobs.update(acme.workspaceId, job.id, () => ({ startedAt }));
+    const { status, text } = await member.send('GET', `/imports/${job.id}/rejected.csv`);
+    expect(status).toBe(200);
     expect(text).not.toContain('secret.test');
     expect((await acme.get(`/links/info?domain=${acme.host}&key=h`)).body.url).toBe('https://secret.test/');
   });

@@ -33,7 +33,13 @@ interface KeptFrame extends Frame {
 }
 
 /** Begins to read: what is added to the tail from now on. */
-export function createSharedReader({ tail, read, giveUpAfterMs, framesKeptMs, onEnd }: SharedReaderOptions): SharedReader {
+export function createSharedReader({
+  tail,
+  read,
+  giveUpAfterMs,
+  framesKeptMs,
+  onEnd,
+}: SharedReaderOptions): SharedReader {
   const stopping = new AbortController();
   const { signal } = stopping;
   const wakeUps = createWakeUps();
