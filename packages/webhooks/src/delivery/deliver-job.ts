@@ -6,7 +6,7 @@ import type { Delivery, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
 import { type FollowUpSender, lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
-import { isOverQuota } from './quota-check.js';
+import { includesWebhooks, isOverQuota } from './plan-check.js';
 import { FAILURES_MAX, isSuccess, isWarningDue } from './retry-schedule.js';
 import type { WaitingBodies, WaitingIds } from './waiting-jobs.js';
 import type { OutgoingEvent, WebhookJobData } from './webhook-job.js';
@@ -193,6 +193,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     if (webhook === undefined || webhook.disabledAt !== null) return;
     // A replay was requested by hand, and its events were sent to this webhook before.
     if (data.replay === '' && !webhook.triggers.includes(data.event)) return;
+    if (!(await includesWebhooks(catalog, data.workspaceId))) return;
     if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
     const { events: read, ...missing } = await bodies.read(webhook, data.event, data.eventIds, data.lookUp?.since);
     logMissing(data, missing);

@@ -21,7 +21,7 @@ export type JobEnd = EndData & {
 
 /** Dependencies of {@link createJobNotifier}. */
 export interface JobNotifierDeps {
-  readonly catalog: Pick<Catalog, 'webhooks' | 'queueShards'>;
+  readonly catalog: Pick<Catalog, 'webhooks' | 'workspaces' | 'queueShards'>;
   /**
    * By number of the queue shard, the connections to duplicate at the first call: the notifier uses some of its own, because BullMQ defines
    * its scripts on them.

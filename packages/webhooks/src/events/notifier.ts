@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { REFUSED_FROM_BYTES } from '../delivery/waiting-jobs.js';
 import { outgoingEvent } from './event-bodies.js';
 import { createWebhookEventId, webhookEventIdOf } from './webhook-event-id.js';
-import { jobsOf, openWebhookQueue, type WebhookQueue, webhooksFor } from './webhook-queue.js';
+import { activeWebhooks, jobsOf, openWebhookQueue, type WebhookQueue, webhooksFor } from './webhook-queue.js';
 
 /** Dependencies of {@link createWebhookNotifier}. */
 export interface WebhookNotifierDeps {
@@ -143,7 +143,7 @@ export function createWebhookNotifier(deps: WebhookNotifierDeps): WebhookNotifie
    * limit.
    */
   async function findBlockingWebhook(workspaceId: string, events: readonly ChangeTrigger[]) {
-    const active = await catalog.webhooks.active(workspaceId);
+    const active = await activeWebhooks(catalog, workspaceId);
     const ids = active.filter(({ triggers }) => events.some((event) => triggers.includes(event))).map(({ id }) => id);
     if (ids.length === 0) return undefined;
     const { waiting } = await catalog.queueShards.pick(shards, workspaceId);

@@ -4,6 +4,7 @@ import { type EventTableKind, type RowIds, rowIds } from '@waymark/event-format'
 import type { PlanWebhookJobs } from '@waymark/event-queue';
 import { jobText, webhookJobId } from '../delivery/webhook-job.js';
 import type { EventJobLimit, PlannedJob } from './event-job-limit.js';
+import { webhooksFor } from './webhook-queue.js';
 
 /** The webhook trigger of each kind of event. */
 export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
@@ -14,7 +15,7 @@ export const TRIGGER_OF: Readonly<Record<EventTableKind, WebhookTrigger>> = {
 
 /** Dependencies of {@link createWebhookJobPlanner}. */
 export interface WebhookJobPlannerDeps {
-  readonly catalog: Pick<Catalog, 'webhooks' | 'links'>;
+  readonly catalog: Pick<Catalog, 'webhooks' | 'workspaces' | 'links'>;
   /** That of the Redis to which the jobs are added. */
   readonly limit: EventJobLimit;
 }
@@ -71,8 +72,7 @@ export function createWebhookJobPlanner({ catalog, limit }: WebhookJobPlannerDep
     const jobsOf = async ([workspace, events]: [string, RowIds[]]) => {
       const workspaceId = formatResourceId('workspace', workspace);
       const jobs: PlannedJob[] = [];
-      for (const webhook of await catalog.webhooks.active(workspaceId)) {
-        if (!webhook.triggers.includes(trigger)) continue;
+      for (const webhook of await webhooksFor(catalog, workspaceId, trigger)) {
         jobs.push(...jobsFor(webhook, trigger, batchId, await eventsInScope(webhook, trigger, events)));
       }
       return jobs.length === 0 ? jobs : limit.admit(kind, workspaceId, jobs);

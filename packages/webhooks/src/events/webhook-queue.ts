@@ -3,6 +3,7 @@ import type { WebhookTrigger } from '@waymark/contract';
 import { createWebhookJobSender, type QueueLogger, type WebhookJob, type WebhookJobSender } from '@waymark/event-queue';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { includesWebhooks } from '../delivery/plan-check.js';
 import { createWaitingBodies, type WaitingBodies } from '../delivery/waiting-jobs.js';
 import { jobText, type OutgoingEvent, webhookJobId } from '../delivery/webhook-job.js';
 
@@ -24,13 +25,22 @@ export function openWebhookQueue(shard: Redis, waitReplicas: number, logger: Pic
   return { connection, sender, waiting: createWaitingBodies(connection) };
 }
 
-/** The enabled webhooks of a workspace that get the event. */
+/** The enabled webhooks of a workspace; none while they rest, because its plan includes none. */
+export async function activeWebhooks(
+  catalog: Pick<Catalog, 'webhooks' | 'workspaces'>,
+  workspaceId: string,
+): Promise<readonly WebhookRecord[]> {
+  const active = await catalog.webhooks.active(workspaceId);
+  return active.length === 0 || (await includesWebhooks(catalog, workspaceId)) ? active : [];
+}
+
+/** Those of {@link activeWebhooks} that get the event. */
 export async function webhooksFor(
-  { webhooks }: Pick<Catalog, 'webhooks'>,
+  catalog: Pick<Catalog, 'webhooks' | 'workspaces'>,
   workspaceId: string,
   event: WebhookTrigger,
 ): Promise<readonly WebhookRecord[]> {
-  const active = await webhooks.active(workspaceId);
+  const active = await activeWebhooks(catalog, workspaceId);
   return active.filter(({ triggers }) => triggers.includes(event));
 }
 

@@ -1,7 +1,7 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isOverQuota } from '../../src/delivery/quota-check.js';
+import { isOverQuota } from '../../src/delivery/plan-check.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
