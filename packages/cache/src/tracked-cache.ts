@@ -69,10 +69,10 @@ export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): 
   /** The load of each key that began last. A load is removed when it ends, and when its key is evicted or set. */
   const loads = new Map<string, Load<Value>>();
 
-  /** Whether a value may answer a call that was made at `atMs`. */
+  /** Whether a value may answer a call that was made at `atMs`. None whose load began later: the clock was set back meanwhile. */
   function isFresh({ value, startedMs }: Entry<Value>, atMs: number, maxAgeMs: number): boolean {
     const valueTtlMs = typeof ttlMs === 'number' ? ttlMs : ttlMs(value);
-    return atMs < startedMs + Math.min(valueTtlMs, maxAgeMs);
+    return startedMs <= atMs && atMs < startedMs + Math.min(valueTtlMs, maxAgeMs);
   }
 
   function freshEntry(key: string, atMs: number, maxAgeMs = Number.POSITIVE_INFINITY): Entry<Value> | undefined {

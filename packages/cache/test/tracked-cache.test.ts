@@ -35,6 +35,16 @@ const filled = async (bound: CacheBound<string>, ...values: string[]) => {
 };
 
 describe('a value', () => {
+  it('is read again once the clock was set back to before its load', async () => {
+    const { cache, pass } = aCache();
+    pass(10 * TTL_MS);
+    await cache.load('a', async () => 'old');
+    pass(-5 * TTL_MS);
+    expect(cache.get('a')).toBeUndefined();
+    expect(await cache.load('a', async () => 'new')).toBe('new');
+    expect(cache.get('a')).toBe('new');
+  });
+
   it('is read once for all concurrent loads, and not again for later ones', async () => {
     const { cache, reads, read } = aCache();
     const loads = [cache.load('a', read), cache.load('a', read), cache.load('b', read)];

@@ -1,5 +1,6 @@
 import { ApiError, createResourceId, type Role, type Scope } from '@waymark/contract';
 import { keyHash } from '../model/entity-types.js';
+import { isExpired } from '../model/is-expired.js';
 import type { ApiKeyRecord, WorkspaceRecord } from '../model/record-schemas.js';
 import { createToken, hashToken, partialToken, type TokenKind } from '../model/tokens.js';
 import type { QuotaCounters } from '../redis/quotas.js';
@@ -87,7 +88,7 @@ export function createKeys(
         what: store.kind.table,
         amount: 1,
         limit: KEYS_MAX,
-        used: async () => (await list(workspaceId)).length,
+        used: async () => (await list(workspaceId)).filter((key) => !isExpired(key, now())).length,
         refusal: () => new ApiError('forbidden', `A workspace has at most ${KEYS_MAX} keys.`),
       };
       await quotas.within(request, () => store.create(issued.record));

@@ -94,6 +94,18 @@ describe('limits', () => {
 });
 
 describe('keys', () => {
+  it('count up to the hundred of a workspace until they expire', async () => {
+    const catalog = stores.catalog();
+    const { workspace } = await aWorkspace(catalog);
+    const aKey = (expiresAt: string) =>
+      catalog.keys.create({
+        ...{ workspaceId: workspace.id, name: 'Key', kind: 'secret', role: 'owner', scopes: [], expiresAt },
+      });
+    for (let count = 0; count < 100; count++) await aKey('2020-01-01T00:00:00.000Z');
+    const created = await aKey('2100-01-01T00:00:00.000Z');
+    expect(created.record.workspaceId).toBe(workspace.id);
+  });
+
   it('are stored as SHA-256 only', async () => {
     const { workspace, apiKey } = await aWorkspace(catalog);
     expect(apiKey.record.keyHash).toBe(createHash('sha256').update(apiKey.token).digest('hex'));
