@@ -36,7 +36,10 @@ function delimiterOf(heading: string): string {
   return counted.reduce((most, one) => (one.count > most.count ? one : most)).delimiter;
 }
 
-/** Detects the delimiter and the newline by the heading. `whole` is the text from its start, without a line `sep=`. */
+/**
+ * Detects the delimiter and the newline by the heading. Rows may end with CR LF although the heading ends with LF, and the other way round,
+ * because files are put together. `whole` is the text from its start, without a line `sep=`.
+ */
 async function openText(texts: AsyncGenerator<string>) {
   let begin = '';
   async function readHeading(): Promise<number> {
@@ -58,11 +61,12 @@ async function openText(texts: AsyncGenerator<string>) {
     yield begin;
     yield* texts;
   }
+  const firstNewline = /\r\n?|\n/.exec(end < 0 ? begin : begin.slice(end))?.[0];
   return {
     delimiter: delimiter ?? delimiterOf(end < 0 ? begin : begin.slice(0, end)),
-    newline: /\r\n?|\n/.exec(end < 0 ? begin : begin.slice(end))?.[0] ?? '\n',
+    newline: firstNewline === '\r' ? '\r' : '\n',
     whole: whole(),
-  };
+  } as const;
 }
 
 /** Returns the field names for the headings of a table. @throws RowError for headings that cannot be used */
@@ -119,7 +123,7 @@ export async function* readCsv(
   });
   const options: Options<ParsedRow, string[]> = {
     delimiter,
-    record_delimiter: newline,
+    record_delimiter: newline === '\r' ? newline : ['\r\n', '\n'],
     relax_column_count: true,
     relax_quotes: true,
     skip_records_with_error: true,

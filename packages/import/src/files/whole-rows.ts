@@ -11,8 +11,8 @@ export interface BadRow {
 
 export interface WholeRowsOptions {
   readonly delimiter: string;
-  /** The characters that end a row: CR, LF or CR LF. */
-  readonly newline: string;
+  /** The last character of a row: CR, or LF, also after a CR. */
+  readonly newline: '\r' | '\n';
   /** A row with more characters cannot be read. */
   readonly charsMax: number;
   /** Called for each row that cannot be read. @returns the text that replaces the row */
@@ -32,7 +32,7 @@ export async function* wholeRows(
   { delimiter, newline, charsMax, onBadRow }: WholeRowsOptions,
 ): AsyncGenerator<string> {
   const delimiterCode = delimiter.charCodeAt(0);
-  const newlineCode = newline.charCodeAt(newline.length - 1);
+  const newlineCode = newline.charCodeAt(0);
   /** The text from the start of the current row. */
   let held = '';
   let at = 0;
@@ -52,24 +52,21 @@ export async function* wholeRows(
     place = 'begin of a field';
   }
 
-  /** Skips the text up to the next newline. A CR at the end of the text stays, because its LF may follow in the next chunk. */
+  /** Skips the text up to the next newline. */
   function skipLine(): void {
     const end = held.indexOf(newline);
     isSkipping = end < 0;
-    const cut = held.endsWith(newline.slice(0, -1)) ? newline.length - 1 : 0;
-    take(isSkipping ? held.length - cut : end);
+    take(isSkipping ? held.length : end);
   }
 
   /** Reports the current row as one that cannot be read, and ends it at its first newline. */
   function giveUp(error: string): void {
     const end = held.indexOf(newline);
-    ready += onBadRow({ record: held.slice(0, Math.min(end < 0 ? held.length : end, BEGIN_CHARS)), error });
+    const begin = held.slice(0, Math.min(end < 0 ? held.length : end, BEGIN_CHARS));
+    ready += onBadRow({ record: begin.replace(/\r$/, ''), error });
     singleLinesUntil = Math.max(singleLinesUntil, at);
     skipLine();
   }
-
-  const endsLine = (code: number) =>
-    code === newlineCode && (newline.length === 1 || held.charCodeAt(at - 1) === newline.charCodeAt(0));
 
   function nextPlace(code: number): Place {
     if (place === 'quoted') return code === QUOTE ? 'after a quote' : 'quoted';
@@ -91,7 +88,7 @@ export async function* wholeRows(
     if (isSkipping) skipLine();
     while (!isSkipping && at < held.length) {
       const code = held.charCodeAt(at);
-      if (endsLine(code) && (!isOpen() || at < singleLinesUntil)) {
+      if (code === newlineCode && (!isOpen() || at < singleLinesUntil)) {
         if (isOpen()) {
           settle();
           giveUp(NEVER_CLOSED);

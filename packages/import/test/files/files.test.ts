@@ -37,6 +37,30 @@ describe('a table', () => {
     },
   );
 
+  it.each([
+    ['\n', '\r\n'],
+    ['\r\n', '\n'],
+    ['\r', '\r'],
+  ])('is read with %j behind its heading, and %j behind its rows', async (first, other) => {
+    const lines = [
+      'https://a.test,a,x',
+      'https://b.test,b,"y"',
+      '"https://c.test",c,"two\r\nlines"',
+      'https://d.test,d,"',
+    ];
+    for (const size of [1, 7, 65_536]) {
+      const rows = await rowsOf(readCsv, `url,key,password${first}${lines.map((line) => line + other).join('')}`, size);
+      expect(rows).toEqual([
+        { row: 2, record: { url: 'https://a.test', key: 'a', password: 'x' } },
+        { row: 3, record: { url: 'https://b.test', key: 'b', password: 'y' } },
+        { row: 4, record: { url: 'https://c.test', key: 'c', password: 'two\r\nlines' } },
+        expect.objectContaining({ row: 5, record: 'https://d.test,d,"', error: 'a quote is opened and never closed' }),
+      ]);
+    }
+    const alone = await rowsOf(readCsv, `url${first}https://a.test/x${other}https://b.test/y${other}`);
+    expect(alone.map(({ record }) => record)).toEqual([{ url: 'https://a.test/x' }, { url: 'https://b.test/y' }]);
+  });
+
   it('gives wrong rows with their number and reason, and goes on behind them', async () => {
     const rows = await rowsOf(readCsv, 'url,key\nhttps://a.test\n\nhttps://b.test,b,c\nhttps://c.test,c,\n5" disk,d\n');
     expect(rows.map(({ row, error }) => [row, error ?? 'read'])).toEqual([
