@@ -1,5 +1,6 @@
 import type { ImportSource } from '@waymark/contract';
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
+import { ImportError } from '../model/import-error.js';
 import { isErrorOfRecord } from '../model/record-errors.js';
 import { type MappingOptions, type MapRecord, RowError, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
@@ -12,7 +13,7 @@ import {
   type Rejection,
 } from './import-report.js';
 import { addressKey, type LinkPlan, planLink } from './link-plan.js';
-import { createLinkWriter, type OnConflict } from './link-writer.js';
+import { createLinkWriter, type OnConflict, type Outcome } from './link-writer.js';
 import { createReferencedResources } from './referenced-resources.js';
 
 /** Links of one insert. */
@@ -44,12 +45,25 @@ export interface ImportOptions {
   readonly position?: ImportPosition | undefined;
 }
 
+/** Passes on the rows up to an error of their source, and calls `onEnd` with it, so that the links before it are created first. */
+async function* rowsBeforeError(
+  rows: AsyncIterable<SourceRow>,
+  onEnd: (err: ImportError) => void,
+): AsyncGenerator<SourceRow> {
+  try {
+    yield* rows;
+  } catch (err) {
+    if (!(err instanceof ImportError)) throw err;
+    onEnd(err);
+  }
+}
+
 /**
  * Creates the links of a source. Each batch looks up its links by their addresses first, so a second run creates none again, and a killed
  * run can be repeated from the start.
  *
  * @returns the number of links by outcome, those of `position` included
- * @throws ImportError when the source cannot be read, or a link differs with `onConflict: 'fail'`; links that were created stay
+ * @throws ImportError when the source cannot be read, or a link differs with `onConflict: 'fail'`; the links of the rows before are created
  */
 export async function importLinks(rows: AsyncIterable<SourceRow>, options: ImportOptions): Promise<ImportCounts> {
   const { deps, author, report, isDry, position } = options;
@@ -98,7 +112,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     batchChars = 0;
     if (plans.length > 0) {
       const outcomes = await writer.write(plans);
-      for (const [index, plan] of plans.entries()) await account(plan, outcomes[index]);
+      for (const [index, outcome] of outcomes.entries()) await account(plans[index] as LinkPlan, outcome);
     }
   }
 
@@ -109,9 +123,13 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     ownSinceMs = undefined;
   }
 
-  /** Counts and reports the outcome of a plan. */
-  async function account(plan: LinkPlan, outcome: Awaited<ReturnType<typeof writer.write>>[number] | undefined) {
-    if (outcome === undefined) throw new TypeError('a plan without an outcome');
+  /** Counts and reports the outcome of a plan. @throws ImportError for one that ends the import */
+  async function account(plan: LinkPlan, outcome: Outcome): Promise<void> {
+    if (outcome.end === 'conflict') {
+      // An import that is killed before it has failed continues at this row, and fails.
+      await report.progress(counts, plan.row - 1);
+      throw new ImportError(outcome.reason);
+    }
     if (outcome.end === 'rejected') return reject({ row: plan.row, record: plan.record, reason: outcome.reason });
     add(outcome.end);
     const link = `${plan.domain}/${plan.key}`;
@@ -120,7 +138,11 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
       await report.lost({ row: plan.row, link, field: '', value: '', reason: outcome.reason });
   }
 
-  for await (const sourceRow of rows) {
+  let ending: ImportError | undefined;
+  const beforeError = rowsBeforeError(rows, (err) => {
+    ending = err;
+  });
+  for await (const sourceRow of beforeError) {
     if (sourceRow.row <= lastRow) continue;
     add('rows');
     for (const plan of await plansOf(sourceRow)) {
@@ -138,5 +160,6 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     }
   }
   await settle();
+  if (ending !== undefined) throw ending;
   return counts;
 }

@@ -14,7 +14,6 @@ import {
   settleStoredLinks,
   withinLinkQuota,
 } from '@waymark/link-rules';
-import { ImportError } from '../model/import-error.js';
 import { isRefusedRecord } from '../model/record-errors.js';
 import { acceptedFields, knownReferences } from './accepted-fields.js';
 import { addressKey, type LinkPlan } from './link-plan.js';
@@ -25,10 +24,10 @@ import { whenUnlocked } from './when-unlocked.js';
 export const ON_CONFLICT = ['skip', 'update', 'fail'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
 
-/** The result of a plan. A rejected one has the reason, a skipped one may have it. */
+/** The result of a plan; `conflict` ends the import. A rejected one has the reason, a skipped one may have it. */
 export type Outcome =
   | { readonly end: 'created' | 'updated' | 'skipped'; readonly reason?: string }
-  | { readonly end: 'rejected'; readonly reason: string };
+  | { readonly end: 'rejected' | 'conflict'; readonly reason: string };
 
 /** An existing link, and the plan to update it by. */
 interface Update {
@@ -120,7 +119,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     return { end: mayHaveChanged && Date.parse(updatedAt) >= sinceMs ? 'updated' : 'skipped' };
   }
 
-  /** The outcome of a plan whose link exists; undefined when the link must be updated. @throws ImportError when it differs, with `fail` */
+  /** The outcome of a plan whose link exists; undefined when the link must be updated. */
   function existingOutcome(context: LinkContext, record: LinkRecord, plan: LinkPlan): Outcome | undefined {
     const address = `${plan.domain}/${plan.key}`;
     if (record.workspaceId !== workspaceId)
@@ -145,7 +144,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
     // Each domain has a root link from the start. Without a destination it counts as not existing.
     if (onConflict === 'update' || (record.key === ROOT_KEY && record.url === '')) return undefined;
     if (onConflict === 'skip') return { end: 'skipped', reason: 'exists and differs' };
-    throw new ImportError(`row ${plan.row}: the link ${address} exists already and differs`);
+    return { end: 'conflict', reason: `row ${plan.row}: the link ${address} exists already and differs` };
   }
 
   /** Updates links in one insert. @throws ApiError when one update makes the insert fail, such as by an external id that is taken */
@@ -252,8 +251,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
      * Creates or updates the links of a batch. Values that a link does not need and that are refused are added to `lost` of their plans.
      *
      * @param plans with different addresses
-     * @returns an outcome for each plan, in their order
-     * @throws ImportError when a link exists and differs, with `fail`
+     * @returns an outcome for each plan, in their order, up to a link that exists and differs, with `fail`
      */
     async write(plans: readonly LinkPlan[]): Promise<readonly Outcome[]> {
       const found = await Promise.all(
@@ -273,6 +271,7 @@ export function createLinkWriter({ deps, author, onConflict, isDry, plannedDomai
           const outcome = existingOutcome(context, record, plan);
           if (outcome === undefined) updates.push({ index, record, plan });
           else outcomes[index] = outcome;
+          if (outcome?.end === 'conflict') break;
           continue;
         }
         try {

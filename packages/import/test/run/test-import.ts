@@ -8,10 +8,14 @@ import {
   type ImportOptions,
   importLinks,
   type Loss,
+  type OpenSource,
   openFile,
   parseDomainMap,
   type Rejection,
 } from '../../src/index.js';
+
+type Options = Partial<Omit<ImportOptions, 'domains'>> & { readonly domains?: readonly string[] };
+type Result = ImportCounts & { readonly rejections: Rejection[]; readonly losses: Loss[] };
 
 /** Real stores with a catalog, and imports of tables into their workspaces. */
 export interface TestImport {
@@ -21,12 +25,10 @@ export interface TestImport {
   /** The catalog of another process. */
   otherCatalog(): Catalog;
   workspace(plan?: Plan): Promise<WorkspaceRecord & { readonly host: string }>;
-  /** Imports a table. @returns what was reported */
-  table(
-    workspace: WorkspaceRecord,
-    content: string,
-    options?: Partial<Omit<ImportOptions, 'domains'>> & { readonly domains?: readonly string[] },
-  ): Promise<ImportCounts & { readonly rejections: Rejection[]; readonly losses: Loss[] }>;
+  /** Imports the links of a source. @returns what was reported */
+  run(workspace: WorkspaceRecord, source: OpenSource, options?: Options): Promise<Result>;
+  /** Imports a table. */
+  table(workspace: WorkspaceRecord, content: string, options?: Options): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -47,8 +49,26 @@ export async function startImports(): Promise<TestImport> {
   const client = new Redis(redis.url);
   clients.push(client);
   const catalog = otherCatalog();
+  const run: TestImport['run'] = async (workspace, { rows, mapRecord }, { domains = [], ...options } = {}) => {
+    const rejections: Rejection[] = [];
+    const losses: Loss[] = [];
+    const counts = await importLinks(rows, {
+      deps: { catalog, defaultDomain: undefined, now: Date.now },
+      author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
+      ...{ source: 'csv', mapRecord, mapping: {}, domains: parseDomainMap(domains), tags: [] },
+      ...{ history: 'none', onConflict: 'skip', isDry: false },
+      report: {
+        rejected: async (rejection) => void rejections.push(rejection),
+        lost: async (loss) => void losses.push(loss),
+        progress: () => undefined,
+      },
+      ...options,
+    });
+    return { ...counts, rejections, losses };
+  };
   return {
     catalog,
+    run,
     otherCatalog,
     database,
     redis: client,
@@ -58,26 +78,11 @@ export async function startImports(): Promise<TestImport> {
       const { workspace } = await catalog.workspaces.create({ name: 'Acme', slug: `acme-${mark}`, plan, domain: host });
       return { ...workspace, host };
     },
-    async table(workspace, content, { domains = [], ...options } = {}) {
-      const rejections: Rejection[] = [];
-      const losses: Loss[] = [];
+    table(workspace, content, options) {
       async function* chunks() {
         yield Buffer.from(content);
       }
-      const { rows, mapRecord } = openFile('csv', 'csv', chunks());
-      const counts = await importLinks(rows, {
-        deps: { catalog, defaultDomain: undefined, now: Date.now },
-        author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
-        ...{ source: 'csv', mapRecord, mapping: {}, domains: parseDomainMap(domains), tags: [] },
-        ...{ history: 'none', onConflict: 'skip', isDry: false },
-        report: {
-          rejected: async (rejection) => void rejections.push(rejection),
-          lost: async (loss) => void losses.push(loss),
-          progress: () => undefined,
-        },
-        ...options,
-      });
-      return { ...counts, rejections, losses };
+      return run(workspace, openFile('csv', 'csv', chunks()), options);
     },
     async close() {
       await Promise.all(catalogs.map((one) => one.close()));
