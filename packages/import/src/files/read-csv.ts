@@ -162,8 +162,9 @@ function withColumns(rows: readonly SourceRow[], columns: readonly string[] | un
 }
 
 function toRow(fields: readonly string[], { row, values }: ParsedRow): SourceRow {
-  const record = Object.fromEntries(fields.map((field, index) => [field, values[index] ?? '']));
-  const isTooLong = values.slice(fields.length).some((value) => value !== '');
-  if (values.length >= fields.length && !isTooLong) return { row, record };
-  return { row, record, error: `the row has ${values.length} columns, and the heading ${fields.length}` };
+  const record = Object.fromEntries(values.slice(0, fields.length).map((value, index) => [fields[index], value]));
+  const rest = values.slice(fields.length);
+  if (values.length >= fields.length && rest.every((value) => value === '')) return { row, record };
+  const error = `the row has ${values.length} columns, and the heading ${fields.length}`;
+  return { row, record, error, columns: fields, rest };
 }

@@ -106,6 +106,8 @@ export interface SourceRow {
   readonly lost?: readonly Lost[];
   /** Columns of the table, for a row that could not be read. */
   readonly columns?: readonly string[];
+  /** Values of a row of a table behind its last column. */
+  readonly rest?: readonly string[];
 }
 
 /** A record that cannot become a link; the message names the field and its rule. */

@@ -26,6 +26,7 @@ const ROWS_UNSETTLED_MAX = 1000;
 /** Options of an import of links; docs/reference/imports.md describes those that users choose. */
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;
+  /** The key and its workspace. They are read for each batch, because plan and quotas may change during an import. */
   readonly author: LinkAuthor;
   readonly source: ImportSource;
   readonly mapRecord: MapRecord;
@@ -89,7 +90,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   }
 
   /** Plans the links of a record. Reports a record that is rejected: then the plans are those before its first wrong link. */
-  async function plansOf({ row, record, error, columns, lost = [] }: SourceRow): Promise<LinkPlan[]> {
+  async function plansOf({ row, record, error, columns, rest, lost = [] }: SourceRow): Promise<LinkPlan[]> {
     const plans: LinkPlan[] = [];
     try {
       if (error !== undefined) throw new RowError(error);
@@ -97,7 +98,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
         plans.push(await planLink({ row, record, link: { ...link, lost: [...link.lost, ...lost] } }, planOptions));
     } catch (err) {
       if (!isErrorOfRecord(err)) throw err;
-      await reject({ row, record, reason: err.message, columns });
+      await reject({ row, record, reason: err.message, columns, rest });
     }
     return plans;
   }

@@ -21,6 +21,8 @@ export interface Rejection {
   readonly record: unknown;
   /** Columns of the table that the record is a row of; undefined when they are those of `record`, or unknown. */
   readonly columns?: readonly string[] | undefined;
+  /** Values of a row of a table behind its last column. */
+  readonly rest?: readonly string[] | undefined;
 }
 
 /** Values of a created or existing link that Waymark has no field for. */

@@ -26,7 +26,8 @@ function field(value: unknown): string {
 const line = (values: readonly unknown[]) => `${values.map(field).join(',')}\r\n`;
 
 function columnsOf({ record, columns }: Rejection): string[] {
-  return typeof record === 'object' && record !== null ? Object.keys(record) : [...new Set(columns)];
+  if (columns !== undefined) return [...new Set(columns)];
+  return typeof record === 'object' && record !== null ? Object.keys(record) : [];
 }
 
 /**
@@ -37,11 +38,13 @@ function columnsOf({ record, columns }: Rejection): string[] {
 export function createReportLines(isTable: boolean, begin: ReportState = NO_LINES) {
   let { rejected, lost, columns } = begin;
 
-  function rejectedRow({ row, reason, record }: Rejection): readonly unknown[] {
+  /** A row with too few or too many values keeps them as they are, so that it is rejected again unless it is corrected. */
+  function rejectedRow({ row, reason, record, rest = [] }: Rejection): readonly unknown[] {
     if (!isTable) return [row, reason, reportText(record)];
     if (typeof record !== 'object' || record === null)
       return [row, record === '' ? reason : `${reason}: ${String(record)}`];
-    return [row, reason, ...columns.map((name) => (record as Record<string, unknown>)[name])];
+    const present = columns.filter((name) => Object.hasOwn(record, name));
+    return [row, reason, ...present.map((name) => (record as Record<string, unknown>)[name]), ...rest];
   }
 
   return {

@@ -8,13 +8,13 @@ it('rejected rows keep their columns when the first of them could not be read', 
   }
   const lines = createReportLines(true);
   let report = '';
-  for await (const { row, record, error = '', columns } of readCsv(file())) {
-    report += lines.rejected({ row, record, reason: error, columns });
+  for await (const { error = '', ...row } of readCsv(file())) {
+    report += lines.rejected({ ...row, reason: error });
   }
   expect(report.split('\r\n')).toEqual([
     'rejectedRow,rejectedReason,url,key',
     '2,"a quote is opened and never closed: https://a.test,""a"',
-    '3,"the row has 3 columns, and the heading 2",https://b.test,b',
+    '3,"the row has 3 columns, and the heading 2",https://b.test,b,too much',
     '',
   ]);
 });
@@ -30,5 +30,27 @@ it('a report of rejected rows can be imported again and again', async () => {
     for await (const { row, record } of readCsv(chunks)) report += lines.rejected({ row, record, reason: 'no URL' });
     file = report;
     expect(file).toBe('rejectedRow,rejectedReason,url,key\r\n2,no URL,not a url,a\r\n');
+  }
+});
+
+it('rejected rows with too few or too many values lose and gain none, so that they are rejected again', async () => {
+  let file = 'url,key,title\nhttps://a.test/?ids=1,2,promo,Hello,,x\nhttps://b.test,ke\n';
+  for (let times = 0; times < 3; times++) {
+    const lines = createReportLines(true);
+    let report = '';
+    const chunks = (async function* () {
+      yield Buffer.from(file);
+    })();
+    for await (const { error, ...row } of readCsv(chunks)) {
+      expect(error).toContain('columns, and the heading');
+      report += lines.rejected({ ...row, reason: 'wrong' });
+    }
+    file = report;
+    expect(file.split('\r\n')).toEqual([
+      'rejectedRow,rejectedReason,url,key,title',
+      '2,wrong,https://a.test/?ids=1,2,promo,Hello,,x',
+      '3,wrong,https://b.test,ke',
+      '',
+    ]);
   }
 });
