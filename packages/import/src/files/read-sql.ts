@@ -47,6 +47,7 @@ async function* readTable(chunks: AsyncIterable<Uint8Array>, table: DumpTable): 
   const rows = createDumpReader(table);
   for await (const text of inPieces(decodeText(chunks))) yield* rows.read(text);
   if (!rows.hasTable()) throw new ImportError(`the dump has no INSERT into a table such as yourls_${table.suffix}`);
+  yield* rows.end();
 }
 
 /**
@@ -176,6 +177,13 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
         const found = step(character);
         if (found !== undefined) yield found;
       }
+    },
+    /** Yields a dump that ends too early as a row that cannot be read. Its last row is there as far as it goes. */
+    *end(): Generator<SourceRow> {
+      if (state === 'between')
+        yield { row: row + 1, record: '', error: 'the dump ends within an INSERT: is it complete?' };
+      if (['row', 'quoted', 'escape', 'quote-end'].includes(state))
+        yield { ...endRow(), error: 'the dump ends within a row: is it complete?' };
     },
   };
 }

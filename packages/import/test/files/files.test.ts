@@ -225,6 +225,16 @@ INSERT INTO yourls_url (\`url\`, keyword) VALUES
     ]);
   });
 
+  it.each([
+    [DUMP.slice(0, DUMP.indexOf("'https://c.test'")), { row: 2, record: { keyword: 'c' } }, 'a row'],
+    [DUMP.slice(0, DUMP.indexOf('a.test/?') + 3), { row: 1, record: { url: 'https://a.t' } }, 'a row'],
+    [DUMP.slice(0, DUMP.indexOf(",('c'")), { row: 2, record: '' }, 'an INSERT'],
+  ])('that ends too early has a last row that cannot be read: %#', async (dump, row, within) => {
+    const rows = await rowsOf(readYourlsDump, dump);
+    expect(rows.at(-1)).toMatchObject({ ...row, error: `the dump ends within ${within}: is it complete?` });
+    expect(rows.length).toBe(row.row);
+  });
+
   it('is refused without the table', async () => {
     await expect(rowsOf(readYourlsDump, 'SELECT 1;')).rejects.toThrow('no INSERT into a table such as yourls_url');
   });
