@@ -103,11 +103,13 @@ export const csvLinks: MapRecord = (record, { timezone }) => {
   const fields = fieldsOf(record, timezone);
   const shortLink = trimmed(fields.text('shortLink'));
   const address = shortLink === null ? null : addressOf('shortLink', shortLink);
+  // In a table without keys, an address that is only a domain is that of the domain's own link.
+  const hasKeys = Object.hasOwn(record as object, 'key');
   const tags = (fields.text('tags') ?? '').split(/[,|]/).map((name) => name.trim());
   return [
     {
       domain: trimmed(fields.text('domain'))?.toLowerCase() ?? address?.domain ?? null,
-      key: trimmed(fields.text('key')) ?? (address?.key || null),
+      key: trimmed(fields.text('key')) ?? (hasKeys ? address?.key || null : address?.key) ?? null,
       fields: {
         ...ownFields(fields),
         url: fields.required('url'),

@@ -119,3 +119,10 @@ it('a row of a table becomes a link with every field', () => {
   const many = `{${Array.from({ length: 5_000 }, (_, index) => `"${index}":1`)}`;
   expect(() => csvLinks({ url: 'https://a.test', geo: many }, {})).toThrow('geo has more than 5000 values');
 });
+
+it('an address that is only a domain is that of the domain’s own link, unless the table has keys', () => {
+  const row = { url: 'https://acme.com', shortLink: 'https://go.acme.com' };
+  expect(csvLinks(row, {})).toMatchObject([{ domain: 'go.acme.com', key: '' }]);
+  expect(csvLinks({ ...row, key: '' }, {})).toMatchObject([{ domain: 'go.acme.com', key: null }]);
+  expect(csvLinks({ url: 'https://acme.com', domain: 'go.acme.com' }, {})).toMatchObject([{ key: null }]);
+});
