@@ -38,24 +38,29 @@ function checkName(kind: string, name: string): void {
   throw new ApiError('unprocessable_entity', `The name of a ${kind} has at most ${NAME_CHARS_MAX} characters.`);
 }
 
-/** @param author whose API key must have the permission to create what is missing @param isDry creates nothing */
+/**
+ * @param author whose API key must have the permission to create what is missing; read at each use
+ * @param isDry creates nothing
+ */
 export function createReferencedResources(
   { catalog, defaultDomain }: LinkRuleDeps,
-  { workspace, apiKey }: LinkAuthor,
+  author: LinkAuthor,
   isDry: boolean,
 ): ReferencedResources {
-  const { quotas } = workspaceLimits(workspace);
+  /** The quotas as they are now: an import may run for days. */
+  const quotas = () => workspaceLimits(author.workspace).quotas;
   const plannedDomains = new Set<string>();
   const colors = new Map<string, SourceTag['color']>();
 
   function checkMayMake(kind: string, name: string, permission: Permission): void {
+    const { apiKey } = author;
     if (hasPermission(apiKey.role, apiKey.scopes, permission)) return;
     const message = `The ${kind} "${name}" does not exist, and the API key lacks the permission "${permission}" to make it.`;
     throw new ApiError('forbidden', message);
   }
 
   function checkIsOwn({ slug, workspaceId }: DomainRecord): void {
-    if (workspaceId !== workspace.id) throw foreignDomain(slug);
+    if (workspaceId !== author.workspace.id) throw foreignDomain(slug);
   }
 
   const madeDomain = eachOnce(async (slug) => {
@@ -65,7 +70,7 @@ export function createReferencedResources(
     const checked = domainSlug(slug);
     checkNotShared(checked, defaultDomain);
     checkMayMake('domain', checked, 'domains.write');
-    await catalog.domains.checkHost(workspace.id, checked);
+    await catalog.domains.checkHost(author.workspace.id, checked);
     if (isDry) {
       if (plannedDomains.size >= NAMES_MAX)
         throw new ApiError('forbidden', `A dry run plans at most ${NAMES_MAX} domains.`);
@@ -73,30 +78,30 @@ export function createReferencedResources(
       return;
     }
     const made = await madeOrFound(
-      () => catalog.domains.create(workspace.id, { slug: checked }, quotas.domains),
+      () => catalog.domains.create(author.workspace.id, { slug: checked }, quotas().domains),
       () => catalog.domains.findBySlug(slug, API_READ),
     );
     checkIsOwn(made);
   });
 
   const tag = eachOnce(async (name) => {
-    const find = () => catalog.tags.findByName(workspace.id, name);
+    const find = () => catalog.tags.findByName(author.workspace.id, name);
     const found = await find();
     if (found !== undefined) return found.id;
     checkMayMake('tag', name, 'tags.write');
     if (isDry) return undefined;
     const fields = { name, color: colors.get(name) ?? 'blue' } as const;
-    return (await madeOrFound(() => catalog.tags.create(workspace.id, fields, quotas.tags), find)).id;
+    return (await madeOrFound(() => catalog.tags.create(author.workspace.id, fields, quotas().tags), find)).id;
   });
 
   const folder = eachOnce(async (name) => {
-    const find = () => catalog.folders.findByName(workspace.id, name);
+    const find = () => catalog.folders.findByName(author.workspace.id, name);
     const found = await find();
     if (found !== undefined) return found.id;
     checkMayMake('folder', name, 'folders.write');
     if (isDry) return undefined;
     const fields = { name, description: null, accessLevel: 'write' } as const;
-    return (await madeOrFound(() => catalog.folders.create(workspace.id, fields, quotas.folders), find)).id;
+    return (await madeOrFound(() => catalog.folders.create(author.workspace.id, fields, quotas().folders), find)).id;
   });
 
   return {

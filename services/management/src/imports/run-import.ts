@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as immediate, setInterval as interval } from 'node:timers/promises';
-import type { Catalog, ImportJobRecord } from '@waymark/catalog';
+import type { Catalog, ImportJobRecord, KeyCaller } from '@waymark/catalog';
 import {
   createReportLines,
   type ImportCounts,
@@ -66,18 +66,27 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
 
   const lending = createSlotLending(deps.slot, now);
   let checkedMs = 0;
+  /** As of the latest check. */
+  let caller: KeyCaller;
+  const author: Pick<KeyCaller, 'workspace' | 'apiKey'> = {
+    get workspace() {
+      return caller.workspace;
+    },
+    get apiKey() {
+      return caller.apiKey;
+    },
+  };
 
   /** @throws JobStopped; JobFailure after a week; ApiError when the key may not import any more */
-  async function checkMayContinue() {
+  async function checkMayContinue(): Promise<void> {
     signal.throwIfAborted();
     const current = await catalog.importJobs.get(workspaceId, id);
     if (current?.status !== 'processing' || current.attempt !== attempt) throw new JobStopped();
     const beganMs = Date.parse(job.startedAt ?? job.createdAt);
     if (now() - beganMs > IMPORT_MS_MAX)
       throw new JobFailure(`The import did not end within ${IMPORT_MS_MAX / DAY_MS} days.`);
-    const caller = await importCaller(catalog, job, now());
+    caller = await importCaller(catalog, job, now());
     checkedMs = now();
-    return caller;
   }
 
   /** Runs work that may wait long, for a source or a slot, and stops it when the import may not continue. @throws like `checkMayContinue` */
@@ -157,7 +166,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
     });
   }
 
-  const author = await checkMayContinue();
+  await checkMayContinue();
   if (!(await files.hasDirectory(directory))) throw new JobFailure('The files of this import are not on this server.');
   const begun = await files.begin(job);
   const reports = await files.openReports(job, begun);
