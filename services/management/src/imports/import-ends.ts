@@ -117,7 +117,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
     },
 
     /**
-     * Makes room for uploads, by removing the reports of the oldest ended imports if necessary.
+     * Makes room for uploads and for an import that begins, by removing the reports of the oldest ended imports if necessary.
      *
      * @param bytes that the uploads may have together
      * @throws ApiError 429 when there is not enough room

@@ -344,12 +344,19 @@ describe('imports', () => {
   });
 
   it('remove the oldest reports when files need their room', async () => {
-    const { run, send } = callsOf(await aCaller(management));
+    const { run, send, post, ended } = callsOf(await aCaller(management));
     const table = `url,key\n${`no url ${'x'.repeat(9000)},k\n`.repeat(200)}`;
     const jobs = [await run(table), await run(table), await run(table)];
     const filesOf = async ({ id }: ImportJob) => (await send('GET', `/imports/${id}`)).body.files.length;
     expect(await Promise.all(jobs.map(filesOf))).toEqual([0, 1, 1]);
     expect((await send('GET', `/imports/${jobs[0]?.id}/rejected.csv`)).status).toBe(404);
+    // An import from an API has no file, but reports.
+    const wrong = Array.from({ length: 200 }, () => ({ address: 'k', target: `no url ${'x'.repeat(9000)}` }));
+    const source = await startSource(({ url }) => [200, {}, { data: url?.includes('skip=0') ? wrong : [] }]);
+    onTestFinished(source.close);
+    const body = { source: 'kutt', address: source.address, credentials: { apiKey: KEY } };
+    for (let times = 0; times < 2; times++) jobs.push(await ended((await post(body)).body.id));
+    expect(await Promise.all(jobs.map(filesOf))).toEqual([0, 0, 1, 1, 1]);
   });
 
   it('are made by members too, who change no link of a folder that is hidden from them', async () => {
