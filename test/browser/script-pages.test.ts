@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)('the browser script in a page', { timeout: 60_000 
     it('a click has the address at the time of the call, or the one that the call names', async () => {
       const { page, sent } = await pageAt('https://acme.com/landing?via=ada', { attributes: REFER });
       await page.evaluate(`history.pushState(null, '', '/pricing')`);
-      await page.evaluate(`dubAnalytics.trackClick({ key: 'bob' })`);
+      expect(await page.evaluate(`dubAnalytics.trackClick({ key: 'bob' })`)).toMatchObject({ clickId: 'click-1' });
       await page.evaluate(`dubAnalytics.trackClick({ key: 'eve', url: 'https://acme.com/own' })`);
       expect(sent.map(({ body }) => [body.domain, body.key, body.url])).toEqual([
         ['go.acme.com', 'ada', 'https://acme.com/landing?via=ada'],

@@ -48,17 +48,18 @@ function start(page: PageWindow): void {
   let recording: Promise<void> = Promise.resolve();
 
   /**
-   * Reports a click or visit, and stores the answer.
+   * Reports a click or visit, and stores the answer, to which the promise resolves.
    *
    * @param id the click id in the page's address. If given, an answer that names another click is not stored
    */
-  const record = (path: string, body: object, id?: string): Promise<void> => {
-    recording = send<Click>(path, { url: address.href, referrer, ...body }).then((click) => {
+  const record = (path: string, body: object, id?: string): Promise<Click | undefined> => {
+    const answer = send<Click>(path, { url: address.href, referrer, ...body });
+    recording = answer.then((click) => {
       if (!click || (id && click.clickId !== id)) return;
       page.DubAnalytics = keepClick(click);
       if (OUTBOUND_DOMAINS) passClickId();
     });
-    return recording;
+    return recording.then(() => answer);
   };
 
   const convert = (path: string, body: (id: string | undefined) => object | undefined) =>
