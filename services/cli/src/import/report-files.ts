@@ -108,7 +108,10 @@ function createReportFile(path: string, sourcePath?: string) {
       const isSource = sourcePath !== undefined && resolve(sourcePath) === resolve(path);
       if (handle === undefined) {
         if (hasEnded && !isSource && !isContinued) await rm(path, { force: true });
-      } else if (!isPublished && (hasEnded || !isSource)) await rename(writtenPath, path);
+      } else if (!isPublished) {
+        if (hasEnded || !isSource) await rename(writtenPath, path);
+        else await rm(writtenPath);
+      }
     },
   };
 }
