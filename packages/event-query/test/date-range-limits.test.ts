@@ -58,6 +58,10 @@ test.each([0, 12, 14.5, 23.999])('days counted from now have the same length at 
     expect(refused('pro', { start: '366 days ago', timezone })).toBe(false);
     expect(refused('pro', { start: '367 days ago', timezone })).toBe(true);
     expect(refused('pro', { start: '1 year ago', timezone })).toBe(false);
+    expect(refused('pro', { start: '366 days ago', end: 'today', timezone })).toBe(false);
+    expect(refused('pro', { start: '367 days ago', end: 'today', timezone })).toBe(true);
+    expect(refused('pro', { start: '2025-11-20', end: '0 days ago', timezone: 'UTC' })).toBe(false);
+    expect(refused('pro', { start: '2025-11-19', end: '0 days ago', timezone: 'UTC' })).toBe(true);
   }
 });
 

@@ -54,12 +54,14 @@ function intervalStart(interval: Interval, nowMs: number, zone: Zone): number | 
 }
 
 /**
- * The two points between which the length of a range is measured for the limits of plans. A day counts as its noon, a day counted from now
- * as the same time of that day: otherwise the length of `30 days ago` until now would depend on the time of day.
+ * The two points between which the length of a range is measured for the limits of plans. A day counts as its noon. A day counted from now
+ * counts as the same time of that day if the other end is no day: otherwise the length of `30 days ago` until now would depend on the time
+ * of day.
  */
 function measuredBounds(first: ParsedDate, last: ParsedDate, zone: Zone): { startMs: number; endMs: number } {
+  const areDays = first.type === 'days' && last.type === 'days';
   const timeOf = (dayMs: number, atMs: number | undefined) =>
-    atMs === undefined ? dayMs + NOON_MS : zone.toInstant(atMs);
+    atMs === undefined || areDays ? dayMs + NOON_MS : zone.toInstant(atMs);
   return {
     startMs: first.type === 'days' ? timeOf(first.firstMs, first.atMs) : firstInstant(first, zone),
     endMs: last.type === 'days' ? timeOf(last.lastMs, last.atMs) : lastInstant(last, zone),
