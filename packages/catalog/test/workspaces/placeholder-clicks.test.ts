@@ -43,7 +43,7 @@ function visit(url: string, link = root): Promise<void> {
   );
 }
 
-const lead = (url: string) => catalog.links.update(workspaceId, root.id, (link) => ({ ...link, url }));
+const setDestination = (url: string) => catalog.links.update(workspaceId, root.id, (link) => ({ ...link, url }));
 
 /** The events of the month, counted anew. */
 function used(): Promise<number> {
@@ -61,7 +61,7 @@ it('clicks on a domain without a destination do not count, those on its links do
 it('clicks from before a domain got its destination do not count afterwards', async () => {
   await visit('');
   expect(await used()).toBe(0);
-  await lead(DESTINATION);
+  await setDestination(DESTINATION);
   expect(await used()).toBe(0);
   await visit(DESTINATION);
   expect(await used()).toBe(3);
@@ -75,17 +75,17 @@ it('clicks on a domain without a destination do not count after its removal eith
 });
 
 it('clicks on a domain with a destination still count after its removal', async () => {
-  await lead(DESTINATION);
+  await setDestination(DESTINATION);
   await visit(DESTINATION);
   await catalog.domains.remove(workspaceId, domain.id);
   expect(await used()).toBe(3);
 });
 
 it('clicks on a domain still count after it has lost its destination', async () => {
-  await lead(DESTINATION);
+  await setDestination(DESTINATION);
   await visit(DESTINATION);
   expect(await used()).toBe(3);
-  await lead('');
+  await setDestination('');
   expect(await used()).toBe(3);
   await visit('');
   expect(await used()).toBe(3);
@@ -93,9 +93,9 @@ it('clicks on a domain still count after it has lost its destination', async () 
 
 it('a domain that lost its destination in an earlier month counts as one that never had any', async () => {
   nowMs = Date.UTC(2026, 9, 20);
-  await lead(DESTINATION);
+  await setDestination(DESTINATION);
   await visit(DESTINATION);
-  await lead('');
+  await setDestination('');
   nowMs = Date.UTC(2026, 10, 21);
   await visit('');
   expect(await used()).toBe(0);
@@ -104,7 +104,7 @@ it('a domain that lost its destination in an earlier month counts as one that ne
 it('all clicks of a domain count if it got its destination in an earlier month', async () => {
   nowMs = Date.UTC(2026, 9, 20);
   await visit('');
-  await lead(DESTINATION);
+  await setDestination(DESTINATION);
   nowMs = Date.UTC(2026, 10, 21);
   await visit(DESTINATION);
   // As an erasure leaves them.
