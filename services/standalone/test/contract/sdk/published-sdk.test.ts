@@ -110,18 +110,16 @@ it.each(plain)('%s parses every documented response', async (name) => {
 });
 
 it('links.count parses every number; for groups it has no type', async () => {
-  const [number = {}, groups = {}] =
-    documented.routes.find(({ name }) => name === 'GET /links/count')?.success?.schema.anyOf ?? [];
+  const { anyOf = [] } = documented.routes.find(({ name }) => name === 'GET /links/count')?.success?.schema ?? {};
+  const [number, groups] = anyOf;
+  if (number === undefined || groups === undefined) throw new Error('the response is a number or groups');
   await checkParses(
     (client) => client.links.count(),
     () => number,
   );
-  await expect(
-    checkParses(
-      (client) => client.links.count({ groupBy: 'domain' } as never),
-      () => groups,
-    ),
-  ).rejects.toThrow();
+  const [value] = fc.sample(valuesOf({ ...groups, minItems: 1 }, documented.schemas), 1);
+  const count = clientWith(() => value).links.count({ groupBy: 'domain' } as never);
+  await expect(count).rejects.toBeInstanceOf(ResponseValidationError);
 });
 
 const typed = (Object.keys(analyticsRowSchemas) as Grouping[]).filter((name) => !UNTYPED.includes(name));
@@ -201,7 +199,7 @@ it('a request that is refused for its rate succeeds when the SDK repeats it afte
   const statuses: number[] = [];
   const httpClient = new HTTPClient();
   httpClient.addHook('response', ({ status }) => void statuses.push(status));
-  const patient = new Dub({
+  const retrying = new Dub({
     token: created.apiKey.token,
     serverURL: api.url,
     httpClient,
@@ -212,14 +210,14 @@ it('a request that is refused for its rate succeeds when the SDK repeats it afte
     },
   });
   // On a busy machine two requests may be a second apart, so that none is refused.
-  while (!statuses.includes(429)) await Promise.all([patient.analytics.retrieve(), patient.analytics.retrieve()]);
+  while (!statuses.includes(429)) await Promise.all([retrying.analytics.retrieve(), retrying.analytics.retrieve()]);
   expect(statuses.at(-1)).toBe(200);
 });
 
 describe('partners', () => {
   const email = (name: string) => `${name}@example.com`;
 
-  it('are listed by each status and in each order, whatever their state', async () => {
+  it('are listed by each status, and with each order, whatever their state', async () => {
     const { partners } = documented.api.catalog;
     const apply = async (name: string) =>
       (await partners.create(documented.workspaceId, { name, email: email(name), status: 'pending' })).id;
