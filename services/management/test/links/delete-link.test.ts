@@ -140,7 +140,10 @@ describe('DELETE /links/bulk', () => {
 
   it.each([
     ['no ids', '', 400, 'bad_request'],
+    ['an empty text', '?linkIds=', 400, 'bad_request'],
     ['an empty list', '?linkIds=,', 400, 'bad_request'],
+    ['empty lists', '?linkIds=&linkIds=', 400, 'bad_request'],
+    ['a list of blanks', '?linkIds=%20,%20&linkIds=', 400, 'bad_request'],
     ['101 ids', `?linkIds=${Array.from({ length: 101 }, () => 'x').join(',')}`, 422, 'unprocessable_entity'],
   ])('refuses %s', async (_what, query, status, code) => {
     expect(codeOf(await bulkDelete(query))).toEqual([status, code]);
