@@ -73,5 +73,5 @@ export const linksCountSchema = z.union([
 
 /** Query of `DELETE /links/bulk`. */
 export const deleteLinksQuerySchema = closedQuery({
-  linkIds: queryList.describe('Ids of up to 100 links: `link_…` ids, or `ext_` and your own ids.'),
+  linkIds: queryList.describe('Ids of up to 100 links: `link_…` ids, or `ext_` and your own ids without commas.'),
 });
