@@ -119,7 +119,7 @@ it.each(ROUTES)('$route admits what the table says, and nothing else', async ({ 
     cases.push([`${role} ${scopes.join(' ')}`, await keyWith(role, scopes), expected(access, role, scopes)]);
   };
   for (const role of ROLES) await add(role);
-  // The scopes of webhooks are in no other one, so that together with `apis.read` each reading permission is missing once.
+  // `apis.read` gives every reading permission but `webhooks.read`, and that scope gives no other: a permission too many is missing in one.
   for (const scope of ['apis.read', 'apis.all', 'webhooks.read'] as const) await add('owner', [scope]);
   await add(
     'owner',
