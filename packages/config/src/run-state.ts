@@ -1,4 +1,15 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 
@@ -47,22 +58,35 @@ export function removeRunState(dataDir: string): void {
   rmSync(runStateFile(dataDir), { force: true });
 }
 
-function queuedJobsFile(dataDir: string): string {
-  return join(dataDir, 'run', 'queued-jobs');
+/** Beside the data of Redis, so that a backup or a copy of them has it as well. */
+function emptyQueueMark(dataDir: string): string {
+  return join(dataDir, 'redis', 'queue-empty');
 }
 
-/** Notes the jobs, in words, that the queue of a stack's own Redis still had when the stack stopped. @param jobs `''` if it had none */
-export function noteQueuedJobs(dataDir: string, jobs: string): void {
-  if (jobs === '') rmSync(queuedJobsFile(dataDir), { force: true });
-  else writeFileSync(queuedJobsFile(dataDir), jobs, { mode: 0o600 });
+/** Marks the queue of a stack's own Redis as empty. Call it once Redis has ended, and everything that it has stored is on disk. */
+export function markQueueEmpty(dataDir: string): void {
+  writeFileSync(emptyQueueMark(dataDir), '', { mode: 0o600, flush: true });
 }
 
-/** What {@link noteQueuedJobs} has noted at the last stop; `''` when there were no jobs. */
-export function readQueuedJobs(dataDir: string): string {
+/** Removes the mark, before the stores of a stack start. A power failure does not bring it back. */
+export function unmarkQueue(dataDir: string): void {
+  const file = emptyQueueMark(dataDir);
+  if (!existsSync(file)) return;
+  rmSync(file);
+  const directory = openSync(dirname(file), 'r');
   try {
-    return readFileSync(queuedJobsFile(dataDir), 'utf8');
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw err;
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
   }
+}
+
+/**
+ * Whether a stack that does not run is known to have no jobs: its last stop has found the queue empty, or it has no Redis of its own. False
+ * after a kill, and after a stop by an older release.
+ */
+export function isQueueKnownEmpty(dataDir: string): boolean {
+  // A link to a disk that is not mounted counts as a Redis.
+  const hasRedis = lstatSync(dirname(emptyQueueMark(dataDir)), { throwIfNoEntry: false }) !== undefined;
+  return !hasRedis || existsSync(emptyQueueMark(dataDir));
 }

@@ -70,6 +70,6 @@ export function rejectStack(dataDir: string, stack: RunState | undefined): void 
 export function rejectKilledStack(dataDir: string): void {
   if (readStackLock(dataDir)?.isAlive !== false) return;
   throw new CommandError(
-    `the stack on ${dataDir} was killed, so its writer may not have finished: start it with npm run up, and stop it with Ctrl-C`,
+    `the stack on ${dataDir} was killed, so its writer may not have finished: start it with npm run up or systemctl start waymark, and stop it`,
   );
 }

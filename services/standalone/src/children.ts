@@ -40,12 +40,12 @@ export class Children {
     return [...this.#kept.values()].map(({ child }) => child.current.pid);
   }
 
-  /** Stops the children one after the other, the last started first. @param onStopped called after each */
-  async stop(onStopped?: (name: string) => Promise<void>): Promise<void> {
+  /** Stops the children one after the other, the last started first. @param beforeStop called before each */
+  async stop(beforeStop?: (name: string) => Promise<void>): Promise<void> {
     for (const [name, { child, stopMs }] of [...this.#kept].reverse()) {
+      await beforeStop?.(name);
       await child.stop(stopMs);
       this.#options.report(`${name} stopped`);
-      await onStopped?.(name);
     }
   }
 }

@@ -8,18 +8,20 @@ import {
   environmentWith,
   type InstanceKeys,
   instanceKeyFiles,
+  markQueueEmpty,
   prepareStoreSockets,
   readAdminKeys,
   readInstanceKeys,
   removeRunState,
   type Settings,
+  unmarkQueue,
   writeRunState,
 } from '@waymark/config';
 import { redisSocketUrl } from '@waymark/redis';
 import { Children } from './children.js';
 import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportingFullDisk, reportShortages } from './data-dir/disk-needs.js';
-import { noteLeftJobs } from './data-dir/queued-jobs.js';
+import { COUNT_MS_MAX, isQueueEmpty } from './data-dir/queued-jobs.js';
 import { launchNode, processEntry } from './launch.js';
 import { checkPort } from './ports.js';
 import { launchRedis } from './redis-process.js';
@@ -61,7 +63,7 @@ const SERVICE_STOP_EXTRA_MS = 1_000;
 
 /** The longest time that stopping the stack can take, in milliseconds. */
 export function stackStopMs({ shutdownDeadlineMs }: Settings): number {
-  return 2 * (shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS) + 2 * STORE_STOP_MS;
+  return 2 * (shutdownDeadlineMs + SERVICE_STOP_EXTRA_MS) + 2 * STORE_STOP_MS + COUNT_MS_MAX;
 }
 
 function urlOf(host: string, port: number): string {
@@ -85,6 +87,7 @@ function prepareKeys(settings: Settings): InstanceKeys {
 async function startStores({ settings, report }: StackOptions, children: Children): Promise<Stores> {
   const { dataDir, redisMaxmemoryMb, clickhouseSessions } = settings;
   const instanceKeys = prepareKeys(settings);
+  unmarkQueue(dataDir);
   let { redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined) {
     const { redis: socket } = await prepareStoreSockets(dataDir);
@@ -191,13 +194,18 @@ async function startLocked(options: StackOptions, lock: DataDirLock): Promise<St
     onRestart: noteRestart,
   });
 
-  const stop = () =>
-    children.stop(async (name) => {
-      if (name === 'writer' && stores !== undefined && settings.redisUrl === undefined)
-        await noteLeftJobs(dataDir, stores.redisUrl).catch((err: Error) =>
-          report(`the queue was not counted: ${err.message}`),
-        );
+  const stop = async () => {
+    let isEmpty = false;
+    await children.stop(async (name) => {
+      if (name === 'redis' && stores !== undefined) isEmpty = await isQueueEmpty(stores.redisUrl, report);
     });
+    if (!isEmpty) return;
+    try {
+      markQueueEmpty(dataDir);
+    } catch (err) {
+      report(`the queue was not marked as empty: ${(err as Error).message}`);
+    }
+  };
 
   try {
     stores = await startStores(options, children);

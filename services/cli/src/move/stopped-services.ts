@@ -1,4 +1,4 @@
-import { readQueuedJobs, readRestoredMark } from '@waymark/config';
+import { isQueueKnownEmpty, readRestoredMark } from '@waymark/config';
 import { queuedEvents } from '@waymark/event-queue';
 import type { Redis } from 'ioredis';
 import { CommandError } from '../command-error.js';
@@ -31,18 +31,19 @@ async function rejectQueuedJobs(redis: Redis): Promise<void> {
 }
 
 /**
- * The same of the Redis of a stack, which does not run: the stack has noted at its stop what was queued. A backup of a running stack may have
- * such a job as well.
+ * The same of the Redis of a stack, which does not run: it has been marked at its stop if its queue was empty. A backup of a running stack may
+ * have such a job as well.
  *
  * @throws CommandError when its queue has jobs, or may have them
  */
 function rejectJobsOfStoppedStack(dataDir: string): void {
-  const queued = readQueuedJobs(dataDir);
-  const restored = readRestoredMark(dataDir) === undefined ? '' : 'they were restored from a backup';
-  const reason = restored || (queued && `when the stack stopped, its queue still had jobs: ${queued}`);
-  if (reason === '') return;
+  const isRestored = readRestoredMark(dataDir) !== undefined;
+  if (!isRestored && isQueueKnownEmpty(dataDir)) return;
+  const reason = isRestored
+    ? 'they were restored from a backup'
+    : 'the last stop has left jobs in the queue, could not count them, or was one of an older release';
   throw new CommandError(
-    `the stores in ${dataDir} may have inserts that are not finished (${reason}): start it with npm run up, wait until \`npx waymark status\` shows an empty queue, and stop it`,
+    `the stores in ${dataDir} may have inserts that are not finished (${reason}): start it with npm run up or systemctl start waymark, wait until \`npx waymark status\` shows an empty queue, and stop it`,
   );
 }
 
@@ -51,7 +52,7 @@ export async function assertServicesStopped(target: Target): Promise<void> {
   const { dataDir, redisUrl } = target.settings;
   if (target.stack !== undefined)
     throw new CommandError(
-      `a stack is running on ${dataDir}: stop it with Ctrl-C first; the move starts the store alone`,
+      `a stack is running on ${dataDir}: stop it first (Ctrl-C, or systemctl disable --now waymark); the move starts the store alone`,
     );
   rejectStartingStack(dataDir);
   rejectKilledStack(dataDir);

@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { symlinkSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { environmentWith, type RunState, writeRestoredMark } from '@waymark/config';
+import { environmentWith, type RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
-import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
+import { migratedDataDir, removeDataDir, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
 
 const CLI = fileURLToPath(new URL('../../../cli/bin/waymark.mjs', import.meta.url));
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
@@ -37,8 +41,25 @@ async function click(state: RunState, apiKey: string): Promise<void> {
   expect((await fetch(visited, { headers: { 'user-agent': BROWSER }, redirect: 'manual' })).status).toBe(302);
 }
 
+/** Of a start that fails. */
+async function failedStart(dataDir: string, env: Record<string, string>): Promise<string> {
+  const up = runUp(dataDir, env);
+  expect(await up.ended()).toBe(1);
+  return up.output();
+}
+
+/** A port that stays in use until the end of the test. */
+async function takenPort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+const REFUSED = 'the last stop has left jobs in the queue, could not count them, or was one of an older release';
+
 it(
-  'a move is refused after a stop with jobs in the queue, and after a restore, until a stack has stopped without jobs',
+  'a move is refused after a stop with jobs in the queue, also of a backup of it, until a stack has stopped without jobs',
   async () => {
     const dataDir = await migratedDataDir();
     const { up, state } = await start(dataDir);
@@ -46,19 +67,58 @@ it(
     process.kill(state.pids.writer, 'SIGSTOP');
     await click(state, up.firstKey());
     expect(await up.stop()).toBe(0);
-    expect(await move(dataDir)).toContain('when the stack stopped, its queue still had jobs: 1 of click');
+    expect(up.output()).toContain('the queue still has jobs: 1 of click');
+    expect(await move(dataDir)).toContain(REFUSED);
 
-    const { up: again } = await start(dataDir);
+    const [backup, restored] = [`${dataDir}-backup`, `${dataDir}-restored`];
+    onTestFinished(() => [backup, restored].forEach(removeDataDir));
+    await run(dataDir, 'backup', backup);
+    await run(restored, 'restore', backup);
+    expect(await move(restored)).toContain('they were restored from a backup');
+    // It prepares what was restored, but is killed.
+    const { up: killed } = await start(restored);
+    expect(killed.output()).toContain('restored from a backup of');
+    killed.child.kill('SIGKILL');
+    await killed.ended();
+    expect(await failedStart(restored, { API_PORT: await takenPort() })).toContain('API_PORT');
+    expect(await move(restored)).toContain(REFUSED);
+
+    const { up: again } = await start(restored);
     const isEmpty = async () =>
-      (await run(dataDir, 'status', '--json'))
+      (await run(restored, 'status', '--json'))
         .replaceAll(/\s/g, '')
         .includes('"click":{"waiting":0,"active":0,"delayed":0}');
     await waitFor(isEmpty, { what: 'an empty queue', timeoutMs: 60_000 });
     expect(await again.stop()).toBe(0);
+    expect(await move(restored)).toContain('ECONNREFUSED');
+  },
+  UP_MS_MAX,
+);
+
+it(
+  'a move is refused after a kill, also when the next start fails before Redis runs, and after a stop that could not note anything',
+  async () => {
+    const dataDir = await migratedDataDir();
+    const { up } = await start(dataDir);
+    expect(await up.stop()).toBe(0);
+    const API_PORT = await takenPort();
+    // It has not touched the stores, which stay as the stop has left them.
+    expect(await failedStart(dataDir, { API_PORT })).toContain('API_PORT');
     expect(await move(dataDir)).toContain('ECONNREFUSED');
 
-    writeRestoredMark(dataDir, { backupAt: '2026-11-21T02:00:00.000Z' });
-    expect(await move(dataDir)).toContain('they were restored from a backup');
+    const { up: killed } = await start(dataDir);
+    killed.child.kill('SIGKILL');
+    await killed.ended();
+    expect(await move(dataDir)).toContain('was killed');
+    expect(await failedStart(dataDir, { API_PORT })).toContain('API_PORT');
+    expect(await move(dataDir)).toContain(REFUSED);
+
+    const { up: unnoted } = await start(dataDir);
+    // As on a full disk, the mark cannot be written.
+    symlinkSync(join(dataDir, 'missing', 'file'), join(dataDir, 'redis', 'queue-empty'));
+    expect(await unnoted.stop()).toBe(0);
+    expect(unnoted.output()).toContain('the queue was not marked as empty');
+    expect(await move(dataDir)).toContain(REFUSED);
   },
   UP_MS_MAX,
 );
