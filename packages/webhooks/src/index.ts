@@ -5,6 +5,7 @@ export {
   replayDeliveries,
 } from './delivery/deliveries.js';
 export { eraseWaitingBodies, eraseWebhookJobs } from './delivery/erased-events.js';
+export { includesWebhooks } from './delivery/plan-check.js';
 export { createWebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
 export { createEventJobLimit } from './events/event-job-limit.js';
 export { createJobNotifier, type JobNotifier } from './events/job-notifier.js';

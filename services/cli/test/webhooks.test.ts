@@ -98,6 +98,17 @@ describe('waymark webhooks', { timeout: 120_000 }, () => {
     ]);
   });
 
+  it('replay refuses while the plan of the workspace does not include webhooks', async () => {
+    const { workspaces } = stores.catalog();
+    await workspaces.update(workspaceId, (workspace) => ({ ...workspace, plan: 'pro' }));
+    const { code, stderr } = await waymark('webhooks', 'replay', '--failed', '--workspace', 'acme');
+    await workspaces.update(workspaceId, (workspace) => ({ ...workspace, plan: 'business' }));
+    expect([code, stderr]).toEqual([
+      1,
+      'waymark: the plan of the workspace does not include webhooks, so nothing is delivered\n',
+    ]);
+  });
+
   it('a replay that fails between two events says how many are queued, and how to go on without sending them twice', async () => {
     const ids = Array.from({ length: 51 }, (_, index) => `evt_${String(index).padStart(25, '0')}`);
     // With fifty of these bodies, more bytes are queued than may be, so that the replay waits before the last one.

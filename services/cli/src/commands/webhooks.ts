@@ -1,5 +1,11 @@
 import type { Catalog, WebhookRecord } from '@waymark/catalog';
-import { type DeliverySelection, listDeliveries, type ReplayProgress, replayDeliveries } from '@waymark/webhooks';
+import {
+  type DeliverySelection,
+  includesWebhooks,
+  listDeliveries,
+  type ReplayProgress,
+  replayDeliveries,
+} from '@waymark/webhooks';
 import { CommandError } from '../command-error.js';
 import { optionalText, type RawOption, ROWS_MAX, requiredText, rowLimit } from '../option-values.js';
 import { type CommandResult, table } from '../output.js';
@@ -64,7 +70,7 @@ function incompleteReplay({ queued, selected }: ReplayProgress, err: unknown): C
 /**
  * `waymark webhooks replay`: queues deliveries again, of the given events or all that failed.
  *
- * @throws CommandError when the webhook is disabled, or when a store fails after some of the events were queued
+ * @throws CommandError when the webhook is disabled, when the plan includes no webhooks, or when a store fails after some of the events were queued
  */
 export async function replayWebhookDeliveries(
   eventIds: readonly string[],
@@ -78,6 +84,8 @@ export async function replayWebhookDeliveries(
     const { workspaceId, webhookId } = selection;
     const disabledAt = webhookId && (await findWebhook(catalog, workspaceId, webhookId)).disabledAt;
     if (disabledAt) throw new CommandError(`the webhook was disabled at ${disabledAt}: enable it first`);
+    if (!(await includesWebhooks(catalog, workspaceId)))
+      throw new CommandError('the plan of the workspace does not include webhooks, so nothing is delivered');
     const queue = await catalog.queueShards.pick(queues, workspaceId);
     let progress: ReplayProgress = { queued: 0, selected: 0 };
     const read = () => ({

@@ -92,8 +92,16 @@ async function removeCustomer(
   return (removed ?? record)?.clickId ?? undefined;
 }
 
-/** Ids of customers that got the external id after `subjectOf` has read it: of the one that is stored, and of the one that is queued. */
-async function laterIds(deps: StoredAnswerDeps, workspaceId: string, externalId: string): Promise<string[]> {
+/**
+ * Ids of customers that got the external id after `subjectOf` has read it: of the one that is queued and, if the request has named the person by
+ * the external id, of the one that is stored. That could be another person where the request has named a customer by its id.
+ */
+async function laterIds(
+  deps: StoredAnswerDeps,
+  workspaceId: string,
+  externalId: string,
+  isNamed: boolean,
+): Promise<string[]> {
   const { catalog } = deps;
   const claims = await deps.claimsOf(workspaceId);
   await claims.blockFilters(workspaceId);
@@ -101,7 +109,7 @@ async function laterIds(deps: StoredAnswerDeps, workspaceId: string, externalId:
   await claims.remove([customerClaim(workspaceId, externalId)]);
   const redis = await catalog.queueShards.pick(deps.queueShards, workspaceId);
   const number = await findPendingCustomer(redis, parseResourceId('workspace', workspaceId) ?? '', externalId);
-  const stored = await catalog.customers.findByExternalId(workspaceId, externalId);
+  const stored = isNamed ? await catalog.customers.findByExternalId(workspaceId, externalId) : undefined;
   return [stored?.id, number === undefined ? undefined : catalog.customers.idOf(number)].filter(
     (id) => id !== undefined,
   );
@@ -118,7 +126,8 @@ async function acceptAndRemove(
   const subject = await subjectOf(catalog, workspaceId, id);
   let erasure = await catalog.erasures.accept(workspaceId, subject, mode);
   const { externalId } = subject;
-  const later = externalId === undefined ? [] : await laterIds(deps, workspaceId, externalId);
+  const later =
+    externalId === undefined ? [] : await laterIds(deps, workspaceId, externalId, id.startsWith(EXTERNAL_ID_PREFIX));
   const found = later.filter((customerId) => catalog.erasures.isBefore(customerId, erasure));
   if (found.length > 0) erasure = await catalog.erasures.addFound(erasure, { customerIds: found });
   const readQueue = () => referencesInQueue(deps, workspaceId, erasure.customerIds);

@@ -142,7 +142,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
         remove: expire,
       });
       if (isMade) return;
-      const message = 'The server has no room for another file of an import at the moment. Please try again later.';
+      const message = 'The server has no room for another import at the moment. Please try again later.';
       throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
     },
   };

@@ -16,8 +16,8 @@ afterAll(() => management.close());
 
 const create = (externalId: string) => acme.call<{ id: string }>('POST', '/customers', { externalId, country: 'FR' });
 
-/** Erases the customer with the external id. @param changed operations on customers that do something else as well */
-async function erase(externalId: string, changed: Partial<Catalog['customers']>): Promise<void> {
+/** Erases a customer. @param id its id, or its external id with `ext_` @param changed operations on customers that do something else as well */
+async function erase(id: string, changed: Partial<Catalog['customers']>): Promise<void> {
   const { catalog, redis } = management;
   const claims = createClaimAdmin(redis);
   await eraseCustomer(
@@ -25,7 +25,7 @@ async function erase(externalId: string, changed: Partial<Catalog['customers']>)
       catalog: { ...catalog, customers: { ...catalog.customers, ...changed } },
       ...{ claimsOf: async () => claims, queueShards: [redis], replications: [createReplication(redis, 0)] },
     },
-    ...([acme.workspaceId, `ext_${externalId}`, 'anonymise'] as const),
+    ...([acme.workspaceId, id, 'anonymise'] as const),
   );
 }
 
@@ -43,7 +43,7 @@ it('an export of customers that begins after the acceptance and before the remov
     await exportJobs.begin(job);
     return customers.remove(...request);
   };
-  await erase('exported', { remove });
+  await erase('ext_exported', { remove });
   const { status, error } = await exportJobs.require(acme.workspaceId, job.id);
   expect([status, error]).toEqual(['failed', expect.stringContaining('a customer was erased')]);
 });
@@ -51,13 +51,13 @@ it('an export of customers that begins after the acceptance and before the remov
 it('a repeated erasure withdraws no export that has begun since', async () => {
   await create('repeated');
   const { exportJobs } = management.catalog;
-  await erase('repeated', {});
+  await erase('ext_repeated', {});
   const jobs = [await anExport('events'), await anExport('customers')];
   for (const job of jobs) await exportJobs.begin(job);
   // By more than the clocks of two processes may be apart.
   const startedAt = new Date(Date.now() + 60_000).toISOString();
   for (const { id } of jobs) await exportJobs.update(acme.workspaceId, id, () => ({ startedAt }));
-  await erase('repeated', {});
+  await erase('ext_repeated', {});
   const stored = await Promise.all(jobs.map(({ id }) => exportJobs.require(acme.workspaceId, id)));
   expect(stored.map(({ status }) => status)).toEqual(['processing', 'processing']);
 });
@@ -81,9 +81,28 @@ it.each([
     given ??= (await give(externalId)).body;
     return found;
   };
-  await erase(externalId, { getMany });
+  await erase(`ext_${externalId}`, { getMany });
   expect((await acme.call('GET', `/customers/ext_${externalId}`)).status).toBe(404);
   expect(await customers.get(acme.workspaceId, given?.id ?? '')).toBeUndefined();
+});
+
+it('the erasure of a customer by its id leaves another that gets its external id meanwhile', async () => {
+  const [{ body: subject }, { body: other }] = [await create('exchanged'), await create('other')];
+  const { customers } = management.catalog;
+  const rename = (id: string, externalId: string) => acme.call('PATCH', `/customers/${id}`, { externalId });
+  let isRenamed = false;
+  const get: typeof customers.get = async (...request) => {
+    const found = await customers.get(...request);
+    if (!isRenamed) {
+      isRenamed = true;
+      await rename(subject.id, 'former');
+      expect((await rename(other.id, 'exchanged')).status).toBe(200);
+    }
+    return found;
+  };
+  await erase(subject.id, { get });
+  expect(await customers.get(acme.workspaceId, subject.id)).toBeUndefined();
+  expect(await customers.get(acme.workspaceId, other.id)).toMatchObject({ externalId: 'exchanged' });
 });
 
 it('a customer that is renamed while it is erased leaves no claim of its new external id', async () => {
@@ -100,7 +119,7 @@ it('a customer that is renamed while it is erased leaves no claim of its new ext
     }
     return found;
   };
-  await erase('before', { get });
+  await erase('ext_before', { get });
   expect(await customers.get(acme.workspaceId, created.id)).toBeUndefined();
   expect(await management.redis.exists(claim)).toBe(0);
 });

@@ -50,6 +50,7 @@ export function createSharedReader({
 
   /** Drops the first frames. @param last the index of the last one to drop, or -1 */
   function dropUntil(last: number): void {
+    if (last < 0) return;
     begin = frames[last]?.position ?? begin;
     frames = frames.slice(last + 1);
   }

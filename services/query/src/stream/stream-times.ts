@@ -12,7 +12,7 @@ export interface StreamTimes {
   readonly lifetimeMs: readonly [min: number, max: number];
   /** How long a stream waits for stores that do not answer before it ends. */
   readonly giveUpAfterMs: number;
-  /** How long a frame may be sent after it was read: what it shows may have been removed, hidden or erased meanwhile. */
+  /** How long frames are kept for other streams, and how long those that a stream has taken may be sent: what it shows may have been removed, hidden or erased meanwhile. */
   readonly framesKeptMs: number;
   /** How long a client may read nothing while its buffer is full. */
   readonly stalledMs: number;
