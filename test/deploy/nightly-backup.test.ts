@@ -35,7 +35,7 @@ it.skipIf(!existsSync(SYSTEMD_ANALYZE))('systemd accepts the service and its tim
   expect(String(execFileSync(SYSTEMD_ANALYZE, args, { stdio: 'pipe' }))).toBe('');
 });
 
-it('its commands make a backup with the time as its name, and remove theirs that are older than fourteen days', () => {
+it('the printed commands make a backup named by its time, and remove only their own older than fourteen days', () => {
   const directory = writeUnits();
   const [backups, dataDir] = [join(directory, 'backups', 'nightly'), join(directory, 'data')];
   const own = join(directory, 'backups', '2026-01-01');

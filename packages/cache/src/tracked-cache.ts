@@ -69,7 +69,7 @@ export function createTrackedCache<Value>(options: TrackedCacheOptions<Value>): 
   /** The load of each key that began last. A load is removed when it ends, and when its key is evicted or set. */
   const loads = new Map<string, Load<Value>>();
 
-  /** Whether a value may answer a call that was made at `atMs`. None whose load began later: the clock was set back meanwhile. */
+  /** Whether a value may answer a call that was made at `atMs`. A value whose load began later may not: the clock was set back meanwhile. */
   function isFresh({ value, startedMs }: Entry<Value>, atMs: number, maxAgeMs: number): boolean {
     const valueTtlMs = typeof ttlMs === 'number' ? ttlMs : ttlMs(value);
     return startedMs <= atMs && atMs < startedMs + Math.min(valueTtlMs, maxAgeMs);

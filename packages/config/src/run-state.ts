@@ -58,7 +58,7 @@ export function removeRunState(dataDir: string): void {
   rmSync(runStateFile(dataDir), { force: true });
 }
 
-/** Beside the data of Redis, so that a backup or a copy of them has it as well. */
+/** The mark is a file beside the data of Redis, so that a backup or a copy of the data has it as well. */
 function emptyQueueMark(dataDir: string): string {
   return join(dataDir, 'redis', 'queue-empty');
 }

@@ -62,6 +62,6 @@ export async function checkFileVisible(
   if (!(await hiddenFolders.anyChangedFor(workspaceId, linkVisibility(apiKey), startedAt ?? createdAt))) return;
   throw new ApiError(
     'forbidden',
-    'This file may contain links of a folder that was hidden, or changed, after it was begun or within half a minute before.',
+    'This file may contain links of a folder that was hidden, or changed, after the file was begun or in the half minute before.',
   );
 }

@@ -13,7 +13,7 @@ import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordAttempts } from './redirect/password/password-attempts.js';
 import { createPasswordGate } from './redirect/password/password-gate.js';
 import type { RedirectDeps } from './redirect/redirector.js';
-import { createTurns } from './track/browser/turns.js';
+import { createKeyedMutex } from './track/browser/keyed-mutex.js';
 import { createCurrencyConverter } from './track/conversions/currencies.js';
 import type { TrackDeps } from './track/track-deps.js';
 
@@ -102,7 +102,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     rateLimiter,
     random: Math.random,
     currencies,
-    clientTurns: createTurns(),
+    clientMutex: createKeyedMutex(),
     defaultDomain: settings.defaultDomain,
     logger,
     requestIds: createRequestIds(settings.trustedProxies),

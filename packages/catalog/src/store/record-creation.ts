@@ -205,7 +205,7 @@ export function createCreator<R extends CatalogRecord>(
 
   const create = createCreationBatcher<R>({
     createTogether: (workspaceId, records) => createTogether(workspaceId, records, { whileBusy: refuseBusy }),
-    // A record that its schema refuses rejects too: the batcher only settles what it gets as a promise.
+    // `async`, so that a record that its schema refuses is a rejection and not an exception: the batcher handles rejections only.
     createAlone: async ({ record, hasRandomNames }) => createRecords(deps, [prepare(record, hasRandomNames)]),
   });
 

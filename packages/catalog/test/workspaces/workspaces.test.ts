@@ -94,7 +94,7 @@ describe('limits', () => {
 });
 
 describe('keys', () => {
-  it('count up to the hundred of a workspace until they expire', async () => {
+  it('count towards the hundred of a workspace until they expire', async () => {
     const catalog = stores.catalog();
     const { workspace } = await aWorkspace(catalog);
     const aKey = (expiresAt: string) =>

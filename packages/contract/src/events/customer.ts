@@ -80,7 +80,7 @@ export function isCustomerEmail(text: string): boolean {
   return emailSchema.safeParse(text).success;
 }
 
-/** What the message says about a text that is none. */
+/** The message for a text that is no email. */
 export const EMAIL_RULE = 'must be an email address';
 
 /** The caller's own id of a customer, as in every request body. It is stored unchanged, with spaces and a leading `ext_`. */

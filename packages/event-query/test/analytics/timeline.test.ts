@@ -48,7 +48,8 @@ describe('the buckets of a time series', () => {
   });
 
   test.each([
-    // At 14:30 UTC it is 20:15 in Kathmandu and 03:30 in Pago Pago. A workspace of 23:30 UTC was created on the next day there, and on that day here.
+    // At 14:30 UTC it is 20:15 in Kathmandu and 03:30 in Pago Pago.
+    // 23:30 UTC is on the next day in Kathmandu, and 00:30 UTC is on the day before in Pago Pago.
     ['Asia/Kathmandu', '2026-11-18T23:30:00.000Z', 72, '2026-11-19T00:00:00.000+0545'],
     ['Asia/Kathmandu', '2026-11-17T23:30:00.000Z', 4, '2026-11-18T00:00:00.000+0545'],
     ['Asia/Kathmandu', '2026-05-24T23:30:00.000Z', 181, '2026-05-25T00:00:00.000+0545'],

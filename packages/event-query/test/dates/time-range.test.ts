@@ -44,7 +44,7 @@ test.each([
   ['90d', '2026-03-30T10:00:00Z', '2025-12-30T11:00:00.000Z'],
   ['1y', '2026-03-29T12:00:00Z', '2025-03-29T13:00:00.000Z'],
 ] as const)(
-  'the interval %s until a time of summer begins at the same time of day in winter',
+  'the interval %s that ends in summer time begins at the same time of day in winter',
   (interval, now, from) => {
     expect(bounds({ interval, timezone: 'Europe/Berlin' }, Date.parse(now))[0]).toBe(from);
   },

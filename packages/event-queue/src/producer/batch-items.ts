@@ -66,7 +66,7 @@ function copyTexts(row: EventRow, text: string, copyIds: readonly string[]): str
   return copyIds.map((id) => silentRow(text.slice(0, start) + JSON.stringify(id) + text.slice(end)));
 }
 
-/** A function that counts rows, as JSON with their number of copies. It throws as soon as they are too large for one commit together. */
+/** Creates a function that adds up the bytes of rows, as JSON, and of their copies. It throws as soon as they are too many for one commit. */
 function sizeCheck(marginBytes = 0): (text: string, copies: number) => void {
   let bytes = marginBytes;
   return (text, copies) => {

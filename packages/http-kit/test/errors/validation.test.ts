@@ -212,7 +212,7 @@ describe('query values', () => {
   });
 
   it.each([' ', ' ,\t', ['', ' ']])(
-    'a list of blank items (%j) is absent; in the multi-value syntax it is none',
+    'a list of blank items (%j) counts as absent, but not in the multi-value syntax',
     (list) => {
       expect([queryList.parse(list), queryJoinedValues.parse(list)]).toEqual([undefined, String(list)]);
     },

@@ -178,7 +178,7 @@ function createDumpReader({ suffix, columns: defaultColumns }: DumpTable) {
         if (found !== undefined) yield found;
       }
     },
-    /** Yields a dump that ends too early as a row that cannot be read. Its last row is there as far as it goes. */
+    /** If the dump ends too early, yields a row that cannot be read, with as much of the last row as there is. */
     *end(): Generator<SourceRow> {
       if (state === 'between')
         yield { row: row + 1, record: '', error: 'the dump ends within an INSERT: is it complete?' };

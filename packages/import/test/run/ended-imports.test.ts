@@ -40,7 +40,7 @@ describe('an import that an error ends', () => {
     expect(await linkCount(acme.id)).toBe(30);
   });
 
-  it('has created the links before one that exists and differs, none behind it, and ends there again if it is killed', async () => {
+  it('has created the links before one that exists and differs, and none behind it; resumed after a kill, it ends there again', async () => {
     const acme = await imports.workspace();
     await imports.table(acme, 'url,key\nhttps://a.test,k40\n');
     const rows = Array.from({ length: 80 }, (_, n) => `https://a.test/${n},k${n}\n`).join('');

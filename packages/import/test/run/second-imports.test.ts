@@ -40,7 +40,7 @@ describe('a second import', () => {
     expect(await find(acme.host, 'k')).toMatchObject(moved);
   });
 
-  it('makes a link of dub that has another key by then a second time, without the old id, and rejects it with an external id', async () => {
+  it('creates a link of dub whose key has changed a second time, without the old id, and rejects it if it has an external id', async () => {
     const acme = await imports.workspace();
     const [plain, own] = [
       { id: 'link_1', url: 'https://a.test', key: 'a' },

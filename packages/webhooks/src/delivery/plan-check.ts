@@ -2,8 +2,8 @@ import { type Catalog, isUnreadable, workspaceLimits } from '@waymark/catalog';
 import { planAtLeast } from '@waymark/contract';
 
 /**
- * Whether the plan of a workspace includes webhooks. Those of a workspace whose plan was lowered rest: nothing is queued for them, and what waits
- * is given up. A workspace that a later release has stored counts as included, because it must not stop the inserts of all workspaces.
+ * Whether the plan of a workspace includes webhooks. Those of a workspace whose plan was lowered are paused: nothing is queued for them, and
+ * what waits is given up. If this release cannot read the workspace, the answer is true: an error would stop the inserts of all workspaces.
  */
 export async function includesWebhooks(
   { workspaces }: Pick<Catalog, 'workspaces'>,

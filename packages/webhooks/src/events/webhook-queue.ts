@@ -25,7 +25,7 @@ export function openWebhookQueue(shard: Redis, waitReplicas: number, logger: Pic
   return { connection, sender, waiting: createWaitingBodies(connection) };
 }
 
-/** The enabled webhooks of a workspace; none while they rest, because its plan includes none. */
+/** The enabled webhooks of a workspace; none while its plan does not include webhooks. */
 export async function activeWebhooks(
   catalog: Pick<Catalog, 'webhooks' | 'workspaces'>,
   workspaceId: string,

@@ -20,7 +20,7 @@ const setPlan = (plan: Plan) => fixture.catalog.workspaces.update(fixture.worksp
 const queued = () => fixture.queue.getJobCountByTypes('waiting', 'active', 'delayed', 'completed', 'failed');
 const eventsSent = () => receiver.received.map(({ event }) => event.event);
 
-test('webhooks of a workspace below business rest, and go on with later events when the plan is back', async () => {
+test('webhooks of a workspace below business are paused, and get later events when the plan is raised again', async () => {
   const { catalog, workspaceId, notifier } = fixture;
   const link = await fixture.aLink();
   const hook = await fixture.aHook(receiver.url, {

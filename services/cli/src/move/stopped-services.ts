@@ -31,8 +31,8 @@ async function rejectQueuedJobs(redis: Redis): Promise<void> {
 }
 
 /**
- * The same of the Redis of a stack, which does not run: it has been marked at its stop if its queue was empty. A backup of a running stack may
- * have such a job as well.
+ * The same check for a stack whose own Redis does not run: the last stop has marked its queue as empty if it was. A backup of a running stack
+ * may contain such a job as well.
  *
  * @throws CommandError when its queue has jobs, or may have them
  */
@@ -41,7 +41,7 @@ function rejectJobsOfStoppedStack(dataDir: string): void {
   if (!isRestored && isQueueKnownEmpty(dataDir)) return;
   const reason = isRestored
     ? 'they were restored from a backup'
-    : 'the last stop has left jobs in the queue, could not count them, or was one of an older release';
+    : 'the last stop left jobs in the queue, could not count them, or was done by an older release';
   throw new CommandError(
     `the stores in ${dataDir} may have inserts that are not finished (${reason}): start it with npm run up or systemctl start waymark, wait until \`npx waymark status\` shows an empty queue, and stop it`,
   );

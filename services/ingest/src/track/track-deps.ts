@@ -8,7 +8,7 @@ import type { Admission } from '../admission.js';
 import type { AppStoreClicks } from '../app-store-clicks.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
-import type { Turns } from './browser/turns.js';
+import type { KeyedMutex } from './browser/keyed-mutex.js';
 import type { CurrencyConverter } from './conversions/currencies.js';
 
 /** Dependencies of the track endpoints. */
@@ -24,8 +24,8 @@ export interface TrackDeps {
   readonly freshClicks: FreshClicks;
   readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;
-  /** Of calls with publishable keys, on both ports. */
-  readonly clientTurns: Turns;
+  /** The mutex of calls with publishable keys, on both ports. */
+  readonly clientMutex: KeyedMutex;
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   readonly now: () => number;
 }

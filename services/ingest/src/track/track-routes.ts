@@ -90,8 +90,8 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
     leads: createLeadTracker({ deps, customers, clicks, leads }),
     sales: createSaleTracker({ deps, customers, clicks, leads, sales, storedSales, backlog }),
   };
-  const { clientTurns: turns } = deps;
-  return { ...trackers, clientTrackers: createClientTrackers({ deps, clicks, backlog, turns, ...trackers }) };
+  const { clientMutex: mutex } = deps;
+  return { ...trackers, clientTrackers: createClientTrackers({ deps, clicks, backlog, mutex, ...trackers }) };
 }
 
 /** Whether the caller may see the link: owners see all links, others only those outside hidden folders. */

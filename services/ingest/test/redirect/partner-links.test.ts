@@ -69,7 +69,7 @@ describe('the link of a partner', () => {
     expect(await visited(await ingest.link({ partnerId: partner.id }))).toEqual([code, undefined]);
   });
 
-  it('gets no conversions of a banned partner, who cannot be paid, but those of a deactivated one', async () => {
+  it('records no conversions while the partner is banned, who cannot be paid, but does while the partner is deactivated', async () => {
     const partner = await aPartner();
     const link = await ingest.link({ partnerId: partner.id, trackConversion: true });
     const clickId = await ingest.click(link);

@@ -22,8 +22,7 @@ let publishable: string;
 let link: LinkRecord;
 
 let callers = 0;
-/** Each call comes from a new network, so that rate limits do not interfere. */
-/** Headers of a page, from a new network each time. */
+/** Headers of a page, from a new network each time, so that rate limits do not interfere. */
 function callerHeaders(): Record<string, string> {
   callers += 1;
   return { authorization: `Bearer ${publishable}`, 'x-forwarded-for': `198.51.${callers >> 8}.${callers & 255}` };
@@ -302,7 +301,7 @@ it.each([
   expect(await eightAtOnce(what, () => ({ ...body, ...click }))).toBeGreaterThan(8 * 99);
 });
 
-it('calls wait for no call of another network, also when that waits for an invoice of its own', async () => {
+it('a call does not wait for calls of another network, not even while those wait for an invoice', async () => {
   const headers = callerHeaders();
   const shared = freshId('customer');
   const ended: string[] = [];

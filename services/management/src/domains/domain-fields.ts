@@ -24,7 +24,11 @@ function placeholderOf(text: string | null): string | null {
   const url = urlOf('placeholder', text);
   // The stored form may be longer than the text, and must not be refused when it is sent back.
   if (url !== null && url.length > PLACEHOLDER_CHARS_MAX)
-    throw fieldError('too_big', 'placeholder', `must have at most ${PLACEHOLDER_CHARS_MAX} characters, with https://`);
+    throw fieldError(
+      'too_big',
+      'placeholder',
+      `must have at most ${PLACEHOLDER_CHARS_MAX} characters, including https://`,
+    );
   return url;
 }
 

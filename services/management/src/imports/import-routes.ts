@@ -71,7 +71,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
     const { address = null, sourceWorkspace = null, dryRun = false } = body;
     await checkOptions(body);
     await checkApiOptions(body.source, address);
-    // It brings no file, but its reports will need room.
+    // An import from an API has no file, but its reports will need room.
     await ends.makeRoom(0);
     const directory = await files.createDirectory();
     await files.writeCredential(directory, importJobs.seal(body.credentials.apiKey, directory));

@@ -81,8 +81,7 @@ export async function linkBody(
 
 /**
  * Accents of Latin, Greek and Cyrillic letters, optional points of Hebrew and Arabic (but not the hamza), the stroke that only lengthens
- * Arabic words, marks around emoji, selectors
- * of variants, and invisible joiners. Marks of other scripts are vowels, which belong to a name.
+ * Arabic words, marks around emoji, selectors of variants, and invisible joiners. Marks of other scripts are vowels, which belong to a name.
  */
 const REMOVED_MARKS =
   /\p{Variation_Selector}|[\u0300-\u036f]|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]|[\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc]|[\u20d0-\u20ff]|[\u200c\u200d]/gu;

@@ -277,7 +277,7 @@ describe('permissions', () => {
     expect((await create(member, aBody())).status).toBe(403);
   });
 
-  it('allow to read, disable and delete webhooks, and no other change, after the plan was lowered', async () => {
+  it('allow reading, disabling and deleting webhooks, but no other change, after the plan was lowered', async () => {
     const caller = await aCaller(management);
     const { body: webhook } = await create(caller, aBody());
     await management.catalog.workspaces.update(caller.workspaceId, { plan: 'pro' });

@@ -3,7 +3,7 @@ import { type EventStreamClient, waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { idOf, type StreamWorld, sent, startStreamWorld } from './stream-world.js';
 
-// A stream that resumes beside an open one with an equal subscription is sent what `GET /events` lists by then, not what the open one was sent.
+// A stream that resumes beside an open one with an equal subscription sends what `GET /events` lists by then, not what the open one has sent.
 
 let world: StreamWorld;
 beforeAll(async () => {

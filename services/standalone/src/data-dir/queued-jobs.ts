@@ -6,10 +6,10 @@ import { connectRedis } from '@waymark/redis';
 export const COUNT_MS_MAX = 1_000;
 
 /**
- * Whether the writer has left no job in the queue, without which `waymark move` refuses to run: of a writer that had to be killed, the rows
- * of a job may be in the old store already.
+ * Whether the writer has left no job in the queue. If it has left one, `waymark move` refuses to run, because a writer that had to be killed
+ * may have inserted the rows of the job into the old store already.
  *
- * @param redisUrl the Redis of the stack, which still runs, while no writer does
+ * @param redisUrl the Redis of the stack, which still runs when the writer has ended
  * @returns false as well when the queue cannot be counted
  */
 export async function isQueueEmpty(redisUrl: string, report: (line: string) => void): Promise<boolean> {

@@ -119,7 +119,7 @@ it.each(ROUTES)('$route admits what the table says, and nothing else', async ({ 
     cases.push([`${role} ${scopes.join(' ')}`, await keyWith(role, scopes), expected(access, role, scopes)]);
   };
   for (const role of ROLES) await add(role);
-  // `apis.read` gives every reading permission but `webhooks.read`, and that scope gives no other: a permission too many is missing in one.
+  // `apis.read` gives every reading permission but `webhooks.read`, whose scope gives no other: a route that needs one too many refuses one key.
   for (const scope of ['apis.read', 'apis.all', 'webhooks.read'] as const) await add('owner', [scope]);
   await add(
     'owner',

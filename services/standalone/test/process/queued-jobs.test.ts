@@ -41,7 +41,7 @@ async function click(state: RunState, apiKey: string): Promise<void> {
   expect((await fetch(visited, { headers: { 'user-agent': BROWSER }, redirect: 'manual' })).status).toBe(302);
 }
 
-/** Of a start that fails. */
+/** The output of a start that fails. */
 async function failedStart(dataDir: string, env: Record<string, string>): Promise<string> {
   const up = runUp(dataDir, env);
   expect(await up.ended()).toBe(1);
@@ -56,10 +56,10 @@ async function takenPort(): Promise<string> {
   return String((server.address() as AddressInfo).port);
 }
 
-const REFUSED = 'the last stop has left jobs in the queue, could not count them, or was one of an older release';
+const REFUSED = 'the last stop left jobs in the queue, could not count them, or was done by an older release';
 
 it(
-  'a move is refused after a stop with jobs in the queue, also of a backup of it, until a stack has stopped without jobs',
+  'a move is refused after a stop with jobs in the queue, and from a backup of that stack, until it has stopped without jobs',
   async () => {
     const dataDir = await migratedDataDir();
     const { up, state } = await start(dataDir);
@@ -75,7 +75,7 @@ it(
     await run(dataDir, 'backup', backup);
     await run(restored, 'restore', backup);
     expect(await move(restored)).toContain('they were restored from a backup');
-    // It prepares what was restored, but is killed.
+    // This start prepares the restored stores, but is killed.
     const { up: killed } = await start(restored);
     expect(killed.output()).toContain('restored from a backup of');
     killed.child.kill('SIGKILL');
@@ -96,13 +96,13 @@ it(
 );
 
 it(
-  'a move is refused after a kill, also when the next start fails before Redis runs, and after a stop that could not note anything',
+  'a move is refused after a kill, also when the next start fails before Redis runs, and after a stop that could not mark the queue',
   async () => {
     const dataDir = await migratedDataDir();
     const { up } = await start(dataDir);
     expect(await up.stop()).toBe(0);
     const API_PORT = await takenPort();
-    // It has not touched the stores, which stay as the stop has left them.
+    // The failed start has not touched the stores, which are as the stop has left them.
     expect(await failedStart(dataDir, { API_PORT })).toContain('API_PORT');
     expect(await move(dataDir)).toContain('ECONNREFUSED');
 

@@ -14,7 +14,7 @@ import { findClickAndLink } from '../conversions/click-link.js';
 import type { LeadTracker } from '../conversions/lead-tracker.js';
 import { echoSale, type SaleTracker } from '../conversions/sale-tracker.js';
 import type { TrackDeps } from '../track-deps.js';
-import type { Turns } from './turns.js';
+import type { KeyedMutex } from './keyed-mutex.js';
 
 /** A caller with a publishable key. */
 export interface ClientCaller {
@@ -51,7 +51,7 @@ export interface ClientTrackersDeps {
   readonly backlog: Backlog;
   readonly leads: LeadTracker;
   readonly sales: SaleTracker;
-  readonly turns: Turns;
+  readonly mutex: KeyedMutex;
 }
 
 /**
@@ -60,11 +60,11 @@ export interface ClientTrackersDeps {
  * exists changes neither status nor body: what a tracker refuses only if it records something is refused here before customers and invoices
  * are looked up.
  *
- * Calls for an unknown customer or invoice wait for each other, those for a known one need not, so the time of many calls at once would
- * reveal which it is. Hence the calls of one network for one customer or invoice take turns; those of other networks never wait for them.
+ * Calls for an unknown customer or invoice wait for each other, and those for a known one do not, so the time of many calls at once would
+ * reveal which it is. Hence the calls of one network for one customer or invoice run one after another. Those of other networks never wait for them.
  */
 export function createClientTrackers(options: ClientTrackersDeps): ClientTrackers {
-  const { deps, clicks, backlog, leads, sales, turns } = options;
+  const { deps, clicks, backlog, leads, sales, mutex } = options;
   const { catalog, admission, currencies } = deps;
 
   /** Refuses leads while the queue is so far behind that those of unknown customers are refused. */
@@ -81,15 +81,15 @@ export function createClientTrackers(options: ClientTrackersDeps): ClientTracker
     ]);
   }
 
-  /** Runs the task in the turn of the caller's network for the customer and the invoice. Its time is hidden. */
-  function inTurn<T>(
+  /** Runs the task after all earlier calls of the network for the customer or the invoice. Its time is hidden. */
+  function afterEarlierCalls<T>(
     { workspaceId, network }: ClientCaller,
     { customerExternalId, invoiceId }: { readonly customerExternalId: string; readonly invoiceId?: string | null },
     task: () => Promise<T>,
   ): Promise<T> {
-    const names = [`${workspaceId} ${network} customer ${customerExternalId}`];
-    if (invoiceId) names.push(`${workspaceId} ${network} invoice ${invoiceId}`);
-    return turns.run(names, () => hideDuration(task()));
+    const keys = [`${workspaceId} ${network} customer ${customerExternalId}`];
+    if (invoiceId) keys.push(`${workspaceId} ${network} invoice ${invoiceId}`);
+    return mutex.run(keys, () => hideDuration(task()));
   }
 
   /** Shows the destination only when every visitor would be admitted, else the short link. */
@@ -109,7 +109,7 @@ export function createClientTrackers(options: ClientTrackersDeps): ClientTracker
       await leads.checkSize(workspaceId, body, click, link);
       await checkLeadBacklog();
       const { customerExternalId } = body;
-      await inTurn(caller, { customerExternalId }, () => leads.track(workspaceId, body));
+      await afterEarlierCalls(caller, { customerExternalId }, () => leads.track(workspaceId, body));
       return {
         click: { id: clickId },
         link: await publicLink(link),
@@ -128,7 +128,7 @@ export function createClientTrackers(options: ClientTrackersDeps): ClientTracker
       currencies.toUsd({ amount: body.amount, currency: body.currency });
       if (body.clickId) await findClickAndLink(catalog, clicks, workspaceId, body.clickId);
       await checkSaleBacklog();
-      await inTurn(caller, body, () =>
+      await afterEarlierCalls(caller, body, () =>
         sales.track(workspaceId, body).catch((err: unknown) => {
           // A known customer without such a lead. An unknown customer gets no error, and both must get the same answer.
           if (!(err instanceof ApiError) || err.code !== 'not_found') throw err;

@@ -1,14 +1,14 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createTurns } from '../../src/track/browser/turns.js';
+import { createKeyedMutex } from '../../src/track/browser/keyed-mutex.js';
 
-/** Starts tasks with the given names. `begun` lists those that have begun; `end` ends one of them. */
+/** Starts tasks with the given keys. `begun` lists those that have begun; `end` ends one of them. */
 function start(tasks: readonly (readonly string[])[]) {
-  const turns = createTurns();
+  const mutex = createKeyedMutex();
   const begun: number[] = [];
   const ends = new Map<number, () => void>();
-  const results = tasks.map((names, index) =>
-    turns.run(names, () => {
+  const results = tasks.map((keys, index) =>
+    mutex.run(keys, () => {
       begun.push(index);
       return new Promise<number>((resolve, reject) => {
         ends.set(index, () => (index === 0 ? reject(new Error('failed')) : resolve(index)));
@@ -23,7 +23,7 @@ function start(tasks: readonly (readonly string[])[]) {
   return { begun, end, results };
 }
 
-it('tasks of one name run one after another, also after one that failed', async () => {
+it('tasks of one key run one after another, also after one that failed', async () => {
   const { begun, end, results } = start(Array.from({ length: 3 }, () => ['a']));
   for (const index of [0, 1, 2]) {
     await immediate();
@@ -38,7 +38,7 @@ it('tasks of one name run one after another, also after one that failed', async 
   ]);
 });
 
-it('tasks without a common name do not wait for each other; one with two names waits for both', async () => {
+it('tasks without a common key do not wait for each other; one with two keys waits for both', async () => {
   const { begun, end } = start([['a'], ['b'], ['a', 'b'], ['c'], ['b']]);
   await immediate();
   expect(begun).toEqual([0, 1, 3]);
@@ -50,7 +50,7 @@ it('tasks without a common name do not wait for each other; one with two names w
   expect(begun).toEqual([0, 1, 3, 2, 4]);
 });
 
-it('beyond thirty of one name, tasks are refused until one has ended', async () => {
+it('beyond thirty of one key, tasks are refused until one has ended', async () => {
   const { end, results } = start(Array.from({ length: 32 }, (_, index) => (index === 31 ? ['a', 'b'] : ['a'])));
   const refused = { code: 'rate_limit_exceeded' };
   await expect(results[30]).rejects.toMatchObject(refused);
@@ -62,14 +62,14 @@ it('beyond thirty of one name, tasks are refused until one has ended', async () 
   await expect(results[29]).resolves.toBe(29);
 });
 
-it('after an end, another task of a full name is accepted, and a refused one is in no queue', async () => {
-  const turns = createTurns();
+it('once one of thirty tasks has ended, another is accepted, and a refused one is in no queue', async () => {
+  const mutex = createKeyedMutex();
   let end: () => void = () => undefined;
-  const first = turns.run(['a'], () => new Promise<void>((resolve) => (end = resolve)));
-  const others = Array.from({ length: 29 }, () => turns.run(['a'], async () => 'done'));
-  await expect(turns.run(['b', 'a'], async () => 'refused')).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-  expect(await turns.run(['b'], async () => 'not behind it')).toBe('not behind it');
+  const first = mutex.run(['a'], () => new Promise<void>((resolve) => (end = resolve)));
+  const others = Array.from({ length: 29 }, () => mutex.run(['a'], async () => 'done'));
+  await expect(mutex.run(['b', 'a'], async () => 'refused')).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+  expect(await mutex.run(['b'], async () => 'not behind it')).toBe('not behind it');
   end();
   await Promise.all([first, ...others]);
-  expect(await turns.run(['a'], async () => 'again')).toBe('again');
+  expect(await mutex.run(['a'], async () => 'again')).toBe('again');
 });
