@@ -5,9 +5,11 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -63,10 +65,21 @@ function emptyQueueMark(dataDir: string): string {
   return join(dataDir, 'redis', 'queue-empty');
 }
 
+/** Names and sizes of the files in which Redis keeps its data. They change with every job, also by an older release, which leaves the mark. */
+function redisFiles(dataDir: string): string {
+  const directory = join(dataDir, 'redis', 'appendonlydir');
+  if (!existsSync(directory)) return '';
+  const files = readdirSync(directory).sort();
+  return files.map((name) => `${name} ${statSync(join(directory, name)).size}\n`).join('');
+}
+
 /** Marks the queue of a stack's own Redis as empty. Call it once Redis has ended, and everything that it has stored is on disk. */
 export function markQueueEmpty(dataDir: string): void {
-  writeFileSync(emptyQueueMark(dataDir), '', { mode: 0o600, flush: true });
+  writeFileSync(emptyQueueMark(dataDir), redisFiles(dataDir), { mode: 0o600, flush: true });
 }
+
+/** Errors of file systems that cannot write a directory to disk at once, such as network shares. */
+const UNSUPPORTED_FSYNC: ReadonlySet<unknown> = new Set(['EINVAL', 'ENOTSUP', 'EBADF']);
 
 /** Removes the mark, before the stores of a stack start. A power failure does not bring it back. */
 export function unmarkQueue(dataDir: string): void {
@@ -76,6 +89,8 @@ export function unmarkQueue(dataDir: string): void {
   const directory = openSync(dirname(file), 'r');
   try {
     fsyncSync(directory);
+  } catch (err) {
+    if (!UNSUPPORTED_FSYNC.has((err as NodeJS.ErrnoException).code)) throw err;
   } finally {
     closeSync(directory);
   }
@@ -88,5 +103,7 @@ export function unmarkQueue(dataDir: string): void {
 export function isQueueKnownEmpty(dataDir: string): boolean {
   // A link to a disk that is not mounted counts as a Redis.
   const hasRedis = lstatSync(dirname(emptyQueueMark(dataDir)), { throwIfNoEntry: false }) !== undefined;
-  return !hasRedis || existsSync(emptyQueueMark(dataDir));
+  if (!hasRedis) return true;
+  const mark = emptyQueueMark(dataDir);
+  return existsSync(mark) && readFileSync(mark, 'utf8') === redisFiles(dataDir);
 }

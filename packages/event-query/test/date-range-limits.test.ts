@@ -65,6 +65,13 @@ test.each([0, 12, 14.5, 23.999])('days counted from now have the same length at 
   }
 });
 
+test('a day without a time is measured from its noon in the time zone', () => {
+  const nowMs = Date.parse('2026-11-21T14:30:00Z');
+  const refused = (timezone: string) => isRefused('pro', { start: '2025-11-20', timezone }, 10, nowMs);
+  expect(refused('America/Los_Angeles')).toBe(false);
+  expect(refused('UTC')).toBe(true);
+});
+
 test('interval=all is measured from the creation of the workspace', () => {
   expect(isRefused('free', { interval: 'all' }, 31)).toBe(false);
   expect(isRefused('free', { interval: 'all' }, 32)).toBe(true);

@@ -61,7 +61,7 @@ function intervalStart(interval: Interval, nowMs: number, zone: Zone): number | 
 function measuredBounds(first: ParsedDate, last: ParsedDate, zone: Zone): { startMs: number; endMs: number } {
   const areDays = first.type === 'days' && last.type === 'days';
   const timeOf = (dayMs: number, atMs: number | undefined) =>
-    atMs === undefined || areDays ? dayMs + NOON_MS : zone.toInstant(atMs);
+    areDays ? dayMs + NOON_MS : zone.toInstant(atMs ?? dayMs + NOON_MS);
   return {
     startMs: first.type === 'days' ? timeOf(first.firstMs, first.atMs) : firstInstant(first, zone),
     endMs: last.type === 'days' ? timeOf(last.lastMs, last.atMs) : lastInstant(last, zone),

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync } from 'node:fs';
+import { appendFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -105,6 +105,10 @@ it(
     // The failed start has not touched the stores, which are as the stop has left them.
     expect(await failedStart(dataDir, { API_PORT })).toContain('API_PORT');
     expect(await move(dataDir)).toContain('ECONNREFUSED');
+    // A release that leaves the mark has run meanwhile.
+    const log = readdirSync(join(dataDir, 'redis', 'appendonlydir')).find((name) => name.endsWith('.incr.aof'));
+    appendFileSync(join(dataDir, 'redis', 'appendonlydir', String(log)), '*1\r\n$4\r\nPING\r\n');
+    expect(await move(dataDir)).toContain(REFUSED);
 
     const { up: killed } = await start(dataDir);
     killed.child.kill('SIGKILL');

@@ -14,7 +14,7 @@ export interface NetworkLimits {
   /** The same for `/track/lead/client` and `/track/sale/client`. */
   readonly countPageConversion: CallCounter;
   /**
-   * Counts events against the number that one network may record per workspace and day. Refused events are not counted.
+   * Counts events against the number that one network may record per workspace and day. Events that this limit refuses are not counted.
    *
    * @throws ApiError rate_limit_exceeded
    */
