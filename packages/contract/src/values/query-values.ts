@@ -41,32 +41,31 @@ export const DATE_FORMS =
 const LIST_ITEMS_MAX = 1000;
 
 const ONLY_COMMAS = /^,*$/;
-const ONLY_COMMAS_AND_BLANKS = /^[,\s]*$/;
 
-/** A list as one CSV text; undefined if it has no item: the text matches `withoutItem`. */
-function joinedList(value: unknown, withoutItem: RegExp): unknown {
+/** A list as one CSV text; undefined if it has no item, as in `x=`, `x=&x=` and `x=,`. */
+function joinedList(value: unknown): unknown {
   const joined = Array.isArray(value) ? value.join(',') : value;
-  return typeof joined === 'string' && withoutItem.test(joined) ? undefined : joined;
+  return typeof joined === 'string' && ONLY_COMMAS.test(joined) ? undefined : joined;
 }
 
 const listText = z.string().max(LIST_CHARS_MAX, { abort: true });
 
 /**
- * A list, sent as CSV, as a repeated parameter or both. Without an item, as in `x=`, `x=&x=`, `x=,` and `x=%20`, it counts as absent. The parsed value is one CSV text; see
+ * A list, sent as CSV, as a repeated parameter or both. Without an item it counts as absent. The parsed value is one CSV text; see
  * {@link csvItems}.
  */
 export const queryList = z.preprocess(
-  (value) => joinedList(value, ONLY_COMMAS_AND_BLANKS),
+  joinedList,
   listText
     .check(({ value, issues }) => {
-      if (value.split(',').filter((item) => item.trim() !== '').length <= LIST_ITEMS_MAX) return;
+      if (value.split(',').filter((item) => item !== '').length <= LIST_ITEMS_MAX) return;
       issues.push({ code: 'too_big', origin: 'array', maximum: LIST_ITEMS_MAX, inclusive: true, input: value });
     })
     .optional(),
 );
 
-/** A list in the multi-value syntax of filters, sent like a {@link queryList}. A blank is an item. Its parser counts the items, without lone dashes. */
-export const queryJoinedValues = z.preprocess((value) => joinedList(value, ONLY_COMMAS), listText.optional());
+/** A list in the multi-value syntax of filters, sent like a {@link queryList}. Its parser counts the items, without lone dashes. */
+export const queryJoinedValues = z.preprocess(joinedList, listText.optional());
 
 /** `true` or `false` in any case. */
 export const queryBoolean = z.preprocess((value) => {

@@ -211,13 +211,6 @@ describe('query values', () => {
     expect([queryList.parse(list), queryJoinedValues.parse(list)]).toEqual([undefined, undefined]);
   });
 
-  it.each([' ', ' ,\t', ['', ' ']])(
-    'a list of blank items (%j) counts as absent, but not in the multi-value syntax',
-    (list) => {
-      expect([queryList.parse(list), queryJoinedValues.parse(list)]).toEqual([undefined, String(list)]);
-    },
-  );
-
   it('a number with hundreds of digits is out of range, not a wrong type', () => {
     const digits = '9'.repeat(400);
     expect(refusal(query, { limit: digits })).toEqual([422, expect.stringContaining('too_big: limit: ')]);
