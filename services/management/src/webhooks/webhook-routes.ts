@@ -1,11 +1,9 @@
-import type { Catalog, WorkspaceRecord } from '@waymark/catalog';
+import type { Catalog } from '@waymark/catalog';
 import {
-  ApiError,
   createWebhookBodySchema,
   idAnswerSchema,
   idParamsSchema,
   listWebhooksQuerySchema,
-  planAtLeast,
   updateWebhookBodySchema,
   webhookSchema,
 } from '@waymark/contract';
@@ -22,26 +20,10 @@ export interface WebhookDeps {
   readonly now: () => number;
 }
 
-/** Whether a body does nothing but disable the webhook. */
-function onlyDisables(body: unknown): boolean {
-  const isObject = typeof body === 'object' && body !== null;
-  return isObject && Object.keys(body).length === 1 && 'disabled' in body && body.disabled === true;
-}
-
-/** @throws ApiError 403 for any change but disabling, if the plan of the workspace includes no webhooks (any more) */
-function checkPlan({ plan }: WorkspaceRecord, body: unknown): void {
-  if (planAtLeast(plan, 'business') || onlyDisables(body)) return;
-  throw new ApiError(
-    'forbidden',
-    'This change needs the plan business or higher. Without it, a webhook can only be disabled, by a body with nothing but "disabled": true, or deleted.',
-  );
-}
-
 /** `GET|POST /webhooks`, `GET|PATCH|DELETE /webhooks/{id}`. */
 export async function webhookRoutes(app: App, { catalog, notifier, now }: WebhookDeps): Promise<void> {
-  const authenticateReader = app.authenticate({ permission: 'webhooks.read' });
-  // Without the plan: webhooks that were created before the plan was lowered can still be disabled and deleted.
-  const authenticateWriter = app.authenticate({ permission: 'webhooks.write' });
+  const authenticateReader = app.authenticate({ permission: 'webhooks.read', minimumPlan: 'business' });
+  const authenticateWriter = app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' });
   const params = idParamsSchema;
 
   app.get(
@@ -67,7 +49,7 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
   app.post(
     '/webhooks',
     {
-      onRequest: app.authenticate({ permission: 'webhooks.write', minimumPlan: 'business' }),
+      onRequest: authenticateWriter,
       schema: { summary: 'Create a webhook', tags, body: createWebhookBodySchema, response: { 201: webhookSchema } },
     },
     async ({ body, workspace, apiKey }, reply) =>
@@ -88,11 +70,8 @@ export async function webhookRoutes(app: App, { catalog, notifier, now }: Webhoo
     '/webhooks/:id',
     {
       onRequest: authenticateWriter,
-      preValidation: async ({ body, workspace }) => checkPlan(workspace, body),
       schema: {
         summary: 'Update a webhook',
-        description:
-          'Needs the permission `webhooks.write` and, for any change but `"disabled": true` alone, the plan business or higher.',
         tags,
         params,
         body: updateWebhookBodySchema,

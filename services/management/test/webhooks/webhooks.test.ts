@@ -1,6 +1,5 @@
 import {
   type CreateWebhookBody,
-  type ErrorBody,
   type Folder,
   HIDDEN_SECRET,
   type Role,
@@ -267,7 +266,7 @@ describe('GET, PATCH and DELETE', () => {
 describe('permissions', () => {
   it('need the plan business and the permission, which apis.all does not include; members can only read', async () => {
     const pro = await aCaller(management, 'pro');
-    expect(codeOf(await create(pro, aBody()))).toEqual([403, 'forbidden']);
+    expect(codeOf(await pro.call('GET', '/webhooks'))).toEqual([403, 'forbidden']);
     const [all, member] = await Promise.all([
       withKey(management, acme, 'owner', ['apis.all']),
       withKey(management, acme, 'member', ['webhooks.read']),
@@ -275,29 +274,6 @@ describe('permissions', () => {
     expect((await all.call('GET', '/webhooks')).status).toBe(403);
     expect((await member.call('GET', '/webhooks')).status).toBe(200);
     expect((await create(member, aBody())).status).toBe(403);
-  });
-
-  it('allow reading, disabling and deleting webhooks, but no other change, after the plan was lowered', async () => {
-    const caller = await aCaller(management);
-    const { body: webhook } = await create(caller, aBody());
-    await management.catalog.workspaces.update(caller.workspaceId, { plan: 'pro' });
-    const path = `/webhooks/${webhook.id}`;
-    const changes = [
-      { name: 'Other' },
-      { disabled: false },
-      { disabled: true, name: 'Other' },
-      { disabled: 'yes' },
-      {},
-    ];
-    for (const body of changes) {
-      const { status, body: answer } = await caller.call<ErrorBody>('PATCH', path, body);
-      expect([status, answer.error.message]).toEqual([403, expect.stringContaining('needs the plan business')]);
-    }
-    expect((await caller.call<Webhook>('GET', path)).body).toMatchObject({ name: webhook.name, disabledAt: null });
-    expect((await caller.call<Webhook[]>('GET', '/webhooks')).body).toHaveLength(1);
-    const disabled = await caller.call<Webhook>('PATCH', path, { disabled: true });
-    expect([disabled.status, disabled.body.disabledAt]).toEqual([200, expect.any(String)]);
-    expect((await caller.call('DELETE', path)).status).toBe(200);
   });
 
   it('shows the signing secret only to keys that may change webhooks', async () => {
