@@ -32,11 +32,14 @@ await endProcesses([${identity}], ${WAIT_MS}).catch((err) => console.log(err.mes
 it.skipIf(process.platform !== 'linux')(
   'a zombie counts as ended, so that no start waits for it (skipped: only Linux shows states of processes in /proc)',
   async () => {
-    // The parent is replaced by a program that never reads how its child has ended.
-    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 1000']);
+    // The parent is replaced by a program that never reads how its child has ended. A shell would read it.
+    const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000']);
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line.toString());
+    const isReplaced = () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n';
+    await waitFor(isReplaced, { what: 'the parent to be replaced' });
+    process.kill(pid, 'SIGKILL');
     const isZombie = () => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
     await waitFor(isZombie, { what: 'the child to have ended' });
     expect(identifyProcess(pid)).toBeUndefined();
