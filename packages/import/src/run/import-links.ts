@@ -23,6 +23,9 @@ const BATCH_CHARS_MAX = 8_000_000;
 /** Progress is reported after this many rows at the latest, also when most of them are rejected and no batch fills up. */
 const ROWS_UNSETTLED_MAX = 1000;
 
+/** What a row leads to, in the order of the file: its links, then why a part of it is rejected, then its end. */
+type Step = { readonly plan: LinkPlan } | { readonly rejection: Rejection } | { readonly endOfRow: number };
+
 /** Options of an import of links; docs/reference/imports.md describes those that users choose. */
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;
@@ -79,7 +82,10 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   const fallbackDomain = primary?.slug ?? deps.defaultDomain;
   const planOptions = { ...options, resources, fallbackDomain, importedAt: new Date(deps.now()).toISOString() };
   let counts = position?.counts ?? NO_COUNTS;
-  let lastRow = position?.row ?? 0;
+  const firstRow = position?.row ?? 0;
+  let lastRow = firstRow;
+  /** The counts at the end of `lastRow`. */
+  let countsOfRows = counts;
   const add = (end: keyof ImportCounts) => {
     counts = { ...counts, [end]: counts[end] + 1 };
   };
@@ -89,31 +95,43 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     await report.rejected(rejection);
   }
 
-  /** Plans the links of a record. Reports a record that is rejected: then the plans are those before its first wrong link. */
-  async function plansOf({ row, record, error, columns, rest, lost = [] }: SourceRow): Promise<LinkPlan[]> {
-    const plans: LinkPlan[] = [];
+  /** Plans the links of a record. If it is rejected, the plans are those before its first wrong link. */
+  async function stepsOf({ row, record, error, columns, rest, lost = [] }: SourceRow): Promise<Step[]> {
+    const steps: Step[] = [];
     try {
       if (error !== undefined) throw new RowError(error);
-      for (const link of options.mapRecord(record, options.mapping))
-        plans.push(await planLink({ row, record, link: { ...link, lost: [...link.lost, ...lost] } }, planOptions));
+      for (const link of options.mapRecord(record, options.mapping)) {
+        const sourceLink = { ...link, lost: [...link.lost, ...lost] };
+        steps.push({ plan: await planLink({ row, record, link: sourceLink }, planOptions) });
+      }
     } catch (err) {
       if (!isErrorOfRecord(err)) throw err;
-      await reject({ row, record, reason: err.message, columns, rest });
+      steps.push({ rejection: { row, record, reason: err.message, columns, rest } });
     }
-    return plans;
+    return [...steps, { endOfRow: row }];
   }
 
+  let steps: Step[] = [];
   let batch = new Map<string, LinkPlan>();
   let batchChars = 0;
   let unsettled = 0;
 
+  /** Writes the batch, then counts and reports its steps in their order. @throws ImportError for a link that ends the import */
   async function flush(): Promise<void> {
     const plans = [...batch.values()];
+    const done = steps;
+    steps = [];
     batch = new Map();
     batchChars = 0;
-    if (plans.length > 0) {
-      const outcomes = await writer.write(plans);
-      for (const [index, outcome] of outcomes.entries()) await account(plans[index] as LinkPlan, outcome);
+    const outcomes = plans.length === 0 ? [] : await writer.write(plans);
+    const ends = outcomes[Symbol.iterator]();
+    for (const step of done) {
+      if ('plan' in step) await account(step.plan, ends.next().value as Outcome);
+      else if ('rejection' in step) await reject(step.rejection);
+      else {
+        add('rows');
+        [countsOfRows, lastRow] = [counts, step.endOfRow];
+      }
     }
   }
 
@@ -128,7 +146,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   async function account(plan: LinkPlan, outcome: Outcome): Promise<void> {
     if (outcome.end === 'conflict') {
       // An import that is killed before it has failed continues at this row, and fails.
-      await report.progress(counts, plan.row - 1);
+      await report.progress(countsOfRows, lastRow);
       throw new ImportError(outcome.reason);
     }
     if (outcome.end === 'rejected') return reject({ row: plan.row, record: plan.record, reason: outcome.reason });
@@ -144,16 +162,17 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     ending = err;
   });
   for await (const sourceRow of beforeError) {
-    if (sourceRow.row <= lastRow) continue;
-    add('rows');
-    for (const plan of await plansOf(sourceRow)) {
-      const address = addressKey(plan);
-      // Two links of one address need two batches: the later one then finds the link that the earlier one created.
-      if (batch.has(address)) await flush();
-      batch.set(address, plan);
+    if (sourceRow.row <= firstRow) continue;
+    for (const step of await stepsOf(sourceRow)) {
+      if ('plan' in step) {
+        const address = addressKey(step.plan);
+        // Two links of one address need two batches: the later one then finds the link that the earlier one created.
+        if (batch.has(address)) await flush();
+        batch.set(address, step.plan);
+      }
+      steps.push(step);
     }
     batchChars += textChars(sourceRow.record);
-    lastRow = sourceRow.row;
     unsettled++;
     if (batch.size >= BATCH_MAX || batchChars >= BATCH_CHARS_MAX || unsettled >= ROWS_UNSETTLED_MAX) {
       await settle();

@@ -59,4 +59,20 @@ describe('an import that an error ends', () => {
     await expect(run({ position: { row, counts, atMs: Date.now() } })).rejects.toThrow(message);
     expect(await linkCount(acme.id)).toBe(41);
   });
+
+  it('at a link that differs counts and reports the rejected rows before it, and none of those behind it', async () => {
+    const acme = await imports.workspace();
+    await imports.table(acme, 'url,key\nhttps://a.test,old\n');
+    const rejectedRows: number[] = [];
+    const reported: [ImportCounts, number][] = [];
+    const report = {
+      rejected: async ({ row }: { row: number }) => void rejectedRows.push(row),
+      lost: async () => undefined,
+      progress: (counts: ImportCounts, row: number) => void reported.push([counts, row]),
+    };
+    const table = 'url,key\nhttps://a.test/1,k1\n,k2\nhttps://b.test,old\n,k3\n,k4\n';
+    await expect(imports.table(acme, table, { onConflict: 'fail', report })).rejects.toThrow('row 4: the link');
+    expect(reported.at(-1)).toEqual([{ rows: 2, created: 1, updated: 0, skipped: 0, rejected: 1 }, 3]);
+    expect(rejectedRows).toEqual([3]);
+  });
 });
