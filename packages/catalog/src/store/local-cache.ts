@@ -10,6 +10,9 @@ const FRESH_MS = 1_000;
  */
 const PARSED_MS = 600_000;
 
+/** Whether a copy is within its TTL. One that was read in the future is not: the clock was set back, by any length of time. */
+const isFresh = (freshUntilMs: number, nowMs: number) => nowMs < freshUntilMs && nowMs >= freshUntilMs - FRESH_MS;
+
 interface RecordEntry<R> {
   readonly stored: Stored<R> | undefined;
   /** The lowest version that may be cached under this key. */
@@ -56,7 +59,8 @@ export function createLocalRecords<R>({ bound, staleMsMax, now }: LocalRecordsOp
      */
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.peek(key);
-      return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry.stored : undefined;
+      if (entry?.epoch !== epoch || entry.stored?.version !== entry.floor) return undefined;
+      return isFresh(entry.freshUntilMs, now()) ? entry.stored : undefined;
     },
 
     /** The copy, up to `staleMsMax` after its TTL, for reads while both stores fail. */
@@ -128,7 +132,7 @@ export function createLocalNames(entriesMax: number, now: () => number) {
     /** The entry within its TTL; see `fresh` of {@link createLocalRecords}. */
     fresh(key: string): NameEntry | undefined {
       const entry = entries.peek(key);
-      return entry !== undefined && entry.epoch === epoch && entry.freshUntilMs > now() ? entry : undefined;
+      return entry !== undefined && entry.epoch === epoch && isFresh(entry.freshUntilMs, now()) ? entry : undefined;
     },
 
     /** The entry, however old, for reads while both stores fail. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createLocalRecords } from '../../src/store/local-cache.js';
+import { createLocalNames, createLocalRecords } from '../../src/store/local-cache.js';
 
 /** The copies of records in a process. */
 
@@ -30,6 +30,27 @@ it('are fresh for a second after their read began, and usable as stale copies fo
   expect(records.stale('a')).toEqual(stored(1));
   nowMs = 15_500;
   expect(records.stale('a')).toBeUndefined();
+});
+
+it.each([1, 5_000])('are not fresh again when the clock is set back by %i ms to before their read', (backMs) => {
+  let nowMs = 10_000;
+  const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 5000, now: () => nowMs });
+  const names = createLocalNames(10, () => nowMs);
+  records.put('a', stored(1), nowMs, 20);
+  names.put('a', undefined, nowMs);
+  expect([records.fresh('a'), names.fresh('a')]).toEqual([stored(1), expect.anything()]);
+  nowMs -= backMs;
+  expect([records.fresh('a'), names.fresh('a')]).toEqual([undefined, undefined]);
+});
+
+it('are not fresh again when the clock is set back after a newer version was published', () => {
+  let nowMs = 10_000;
+  const records = createLocalRecords<string>({ bound: BOUND, staleMsMax: 5000, now: () => nowMs });
+  records.put('a', stored(1), nowMs, 20);
+  nowMs = 10_500;
+  records.raise('a', 2);
+  nowMs = 10_400;
+  expect(records.fresh('a')).toBeUndefined();
 });
 
 it('are reused for the same version for ten minutes after they were parsed', () => {
