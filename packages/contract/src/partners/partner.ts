@@ -53,7 +53,7 @@ export const partnerSchema = z.strictObject({
   name: z.string().describe('Name of the partner.'),
   username: text.describe('Name of the partner in addresses.'),
   email: text.describe('Email of the partner.'),
-  image: text.describe('URL of an image of the partner.'),
+  image: text.describe('URL of an image of the partner, stored as it is sent.'),
   description: text.describe('Description of the partner.'),
   country: text.describe('Two-letter code of the partner’s country.'),
   companyName: text.describe('Company of the partner.'),
@@ -137,7 +137,7 @@ export const createPartnerBodySchema = z.object({
   email: z.email().max(190).describe('Email of the partner, which identifies them in any case.'),
   name: z.string().trim().max(100).nullish().describe('Name of the partner.'),
   username: z.string().trim().max(100).nullish().describe('Key of the partner’s first link.'),
-  image: z.string().max(URL_CHARS_MAX).nullish().describe('URL of an image of the partner.'),
+  image: z.string().max(URL_CHARS_MAX).nullish().describe('URL of an image of the partner, stored as it is sent.'),
   tenantId: z
     .string()
     .max(255)
@@ -152,7 +152,9 @@ export const createPartnerBodySchema = z.object({
     .nullish()
     .describe('Two-letter code of the partner’s country.'),
   description: z.string().max(5000).nullish().describe('Description of the partner.'),
-  linkProps: linkProps.describe('Fields of the partner’s first link.'),
+  linkProps: linkProps.describe(
+    'Fields of the partner’s first link; those that partner links have none of are ignored.',
+  ),
 });
 export type CreatePartnerBody = z.infer<typeof createPartnerBodySchema>;
 
@@ -164,7 +166,7 @@ const partnerLink = {
   ...partnerSelector,
   key: linkKeySchema.nullish().describe('Key of the link; random by default.'),
   comments: z.string().max(URL_CHARS_MAX).nullish().describe('Comments on the link; visitors do not see them.'),
-  linkProps: linkProps.describe('Other fields of the link.'),
+  linkProps: linkProps.describe('Other fields of the link; those that partner links have none of are ignored.'),
 };
 
 /** Body of `POST /partners/links`. */
@@ -266,7 +268,7 @@ export const partnerApplicationSchema = z.strictObject({
       name: z.string().describe('Name of the partner.'),
       companyName: text.describe('Company of the partner.'),
       email: text.describe('Email of the partner.'),
-      image: text.describe('URL of an image of the partner.'),
+      image: text.describe('URL of an image of the partner, stored as it is sent.'),
       description: text.describe('Description of the partner.'),
       country: text.describe('Two-letter code of the partner’s country.'),
       groupId: text.describe('Id of the group of the partner.'),
