@@ -164,10 +164,20 @@ describe('waymark', { timeout: 120_000 }, () => {
   });
 
   it('sets the folder of the partner program, and rejects an unknown one', async () => {
-    await json('workspace', 'create', '--slug', 'folders');
+    const { workspace } = await json<Created>('workspace', 'create', '--slug', 'folders', '--plan', 'pro');
+    const programFolder = async () => {
+      const { programs, workspaces } = stores.catalog();
+      const { defaultProgramId } = await workspaces.withProgram(workspace.id);
+      return (await programs.require(workspace.id, defaultProgramId ?? '')).defaultFolderId;
+    };
+    const { id } = await stores.catalog().folders.create(workspace.id, { name: 'Partners' });
+    await json('workspace', 'update', 'folders', '--program-folder', id);
+    expect(await programFolder()).toBe(id);
     const unknown = await waymark('workspace', 'update', 'folders', '--program-folder', 'fold_00000000000');
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('Folder not found')]);
+    expect(await programFolder()).toBe(id);
     await json('workspace', 'update', 'folders', '--program-folder', '');
+    expect(await programFolder()).toBeNull();
   });
 
   it('changes plan, hostnames, limits and quotas, and resets them to those of the plan', async () => {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ErrorBody, Link, Plan, Role, Scope } from '@waymark/contract';
 import { createClaimAdmin } from '@waymark/event-queue';
-import { createExportSlots } from '@waymark/export';
+import { createExportSlots, type ExportSlots } from '@waymark/export';
 import { type App, createLogger } from '@waymark/http-kit';
 import { createOutbound } from '@waymark/outbound';
 import { createRateLimiter } from '@waymark/rate-limit';
@@ -35,6 +35,7 @@ export interface TestManagement {
   readonly server: TestRedis;
   readonly dataDir: string;
   readonly redis: Redis;
+  readonly exportSlots: ExportSlots;
   /** A separate catalog on the same stores, like that of another process. @param clickhouse its client; by default the same one */
   anotherCatalog(clickhouse?: TestDatabase['client']): Catalog;
   close(): Promise<void>;
@@ -90,6 +91,7 @@ export async function startManagement(
   const notifier = createWebhookNotifier({ catalog, queueShards: [client], logger, now });
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   const dataDir = temporaryDirectory('waymark-management-');
+  const exportSlots = createExportSlots();
   const app = buildApp(
     { logger, docBase: 'https://docs.example.com', trustedProxies: ['127.0.0.1/32'] },
     {
@@ -101,7 +103,7 @@ export async function startManagement(
       outbound,
       notifier,
       defaultDomain: DEFAULT_DOMAIN,
-      exportSlots: createExportSlots(),
+      exportSlots,
       ...{ redis: client, logger, dataDir, importBytesMax: 2 ** 30, baseUrl: 'https://api.example.com' },
       ...settings,
       now,
@@ -114,6 +116,7 @@ export async function startManagement(
     database,
     server,
     dataDir,
+    exportSlots,
     redis: client,
     anotherCatalog: openCatalog,
     async close() {

@@ -148,6 +148,40 @@ describe('GET /customers/{id}/data', () => {
     });
   });
 
+  test('is valid JSON only when it is complete', async () => {
+    const customer = await aCustomer(acme, 'cut');
+    const click = aClick({ workspaceId: number('workspace', acme.workspaceId) });
+    await insertLeads(
+      management.database.client,
+      Array.from({ length: 101 }, () => aLead({ click, customerId: number('customer', customer.id) })),
+    );
+    const headers = { authorization: `Bearer ${acme.token}` };
+    const { body } = await management.app.inject({ url: `/customers/${customer.id}/data`, headers });
+    const isValid = (text: string) => {
+      try {
+        return customerDataSchema.safeParse(JSON.parse(text)).success;
+      } catch {
+        return false;
+      }
+    };
+    expect(isValid(body)).toBe(true);
+    const beginnings = [...body.matchAll(/[}\]]/g)].map(({ index }) => body.slice(0, index + 1));
+    expect(beginnings.slice(0, -1).filter(isValid)).toEqual([]);
+    expect(beginnings.length).toBeGreaterThan(200);
+  });
+
+  test('takes a slot of the exports of its workspace, and frees it at the end', async () => {
+    const customer = await aCustomer(acme, 'slots');
+    const take = () => management.exportSlots.take(acme.workspaceId);
+    const [first, second] = [take(), take()];
+    const refused = await dataOf(acme, customer.id);
+    expect(codeOf(refused)).toEqual([429, 'rate_limit_exceeded']);
+    first.free();
+    expect((await dataOf(acme, customer.id)).status).toBe(200);
+    take().free();
+    second.free();
+  });
+
   test('is refused to strangers, publishable keys, other workspaces, members, and keys that may not read all of it', async () => {
     const customer = await aCustomer(acme, 'private');
     const path = `/customers/${customer.id}/data`;

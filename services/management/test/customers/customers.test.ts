@@ -138,6 +138,7 @@ describe('GET /customers', () => {
     ['?sortBy=saleAmount', ['b2', 'a1', 'c3']],
     ['?sortBy=saleAmount&sortOrder=asc', ['c3', 'a1', 'b2']],
     ['?sortBy=firstSaleAt&sortOrder=asc', ['a1', 'b2', 'c3']],
+    ['?sortBy=firstSaleAt', ['b2', 'a1', 'c3']],
     ['?sortBy=subscriptionCanceledAt', ['c3', 'b2', 'a1']],
     ['?email=bob@acme.com&search=ada', ['b2']],
     ['?email=BOB@Acme.com', ['b2']],

@@ -261,6 +261,8 @@ describe('links without a domain', () => {
     expect(await domainOfNext()).toBe(second);
     const refused = await caller.call('POST', `/domains/${caller.host}/primary`);
     expect(refused).toMatchObject({ status: 422, body: { error: { code: 'unprocessable_entity' } } });
+    await caller.call('PATCH', `/domains/${second}`, { archived: true });
+    expect(await domainOfNext()).toBe(DEFAULT_DOMAIN);
     await caller.call('PATCH', `/domains/${caller.host}`, { archived: false });
     expect(await domainOfNext()).toBe(caller.host);
   });
@@ -349,6 +351,11 @@ describe('DELETE /domains/{slug}', () => {
       [second, false],
     ]);
     expect(await slugsOf(caller)).toEqual([caller.host, second]);
+    const sorted = async (query: string) =>
+      (await caller.get<Domain[]>(`/domains?sortBy=slug${query}`)).body.map(({ slug }) => slug);
+    expect(await sorted('')).toEqual([caller.host, second].sort());
+    expect(await sorted('&sortOrder=desc')).toEqual([caller.host, second].sort().reverse());
+    expect((await caller.get<Domain>(`/domains/${caller.host.toUpperCase()}`)).body.slug).toBe(caller.host);
   });
 
   it('makes an archived domain primary only if all others are archived', async () => {

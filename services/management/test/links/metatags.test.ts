@@ -178,6 +178,8 @@ describe('GET /links/metatags', () => {
     respond = page('<title>x</title>');
     const path = `/links/metatags?url=${encodeURIComponent(here())}`;
     expect((await (await withKey(management, acme, 'viewer', ['tags.read'])).get(path)).status).toBe(403);
+    const headers = { authorization: `Bearer ${acme.token}` };
+    expect((await management.app.inject({ url: path, headers })).headers['x-ratelimit-limit']).toBe('60');
     const answers = await Promise.all(Array.from({ length: 125 }, () => acme.get(path)));
     expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(1);
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(120);

@@ -36,6 +36,12 @@ beforeAll(async () => {
       claim.writeUInt32BE(60_000, 16);
       return response.end(claim);
     }
+    if (request.url === '/wide.png') return response.end(aLogo(1025));
+    if (request.url === '/interlaced.png') {
+      const interlaced = aLogo();
+      interlaced[28] = 1;
+      return response.end(interlaced);
+    }
     if (request.url === '/two-headers.png') {
       const [small, large] = [aLogo(8), aLogo(1100)];
       const headerEnd = 33;
@@ -270,6 +276,14 @@ describe('a logo', () => {
     ['a redirect', '/redirect.png'],
   ])('%s answers 422', async (_what, path) => {
     expect((await getQr({ url: shortLink, logo: `${imagesUrl}${path}` })).status).toBe(422);
+  });
+
+  it.each([
+    ['/wide.png', 'too_big: logo: must be at most 1024 pixels wide and high'],
+    ['/interlaced.png', 'invalid_value: logo: must not be interlaced'],
+  ])('is not decoded: %s', async (path, message) => {
+    const { status, image } = await getQr({ url: shortLink, logo: `${imagesUrl}${path}` });
+    expect([status, JSON.parse(image.toString()).error.message]).toEqual([422, message]);
   });
 
   it('with a second header, which could claim any size, is not decoded', async () => {

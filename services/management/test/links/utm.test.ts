@@ -1,4 +1,4 @@
-import { UTM_TEMPLATE_FIELDS, type UtmTemplate, utmTemplateSchema } from '@waymark/contract';
+import { parseResourceId, UTM_TEMPLATE_FIELDS, type UtmTemplate, utmTemplateSchema } from '@waymark/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   type Answer,
@@ -42,6 +42,19 @@ it('a template stores its name and six values, trimmed; blank or absent values b
   expect(UTM_TEMPLATE_FIELDS.map((field) => bare[field])).toEqual([null, null, null, null, null, null]);
 });
 
+it('a workspace has up to 1000 templates', async () => {
+  const full = await aCaller(management);
+  await create(full, { name: 'First' });
+  // 998 more, which differ in their ids only.
+  await management.database.client.command({
+    query: `INSERT INTO utm_templates SELECT t.* REPLACE (t.id + number + 1 AS id) FROM utm_templates AS t, numbers(998) AS n
+      WHERE workspace_id = {workspace:UInt64}`,
+    query_params: { workspace: parseResourceId('workspace', full.workspaceId) },
+  });
+  expect((await create(full, { name: 'Last' })).status).toBe(201);
+  expect(codeOf(await create(full, { name: 'One more' }))).toEqual([403, 'forbidden']);
+});
+
 it('an update keeps absent fields, and null clears', async () => {
   const { body: template } = await create(acme, { name: 'Before', ...VALUES });
   const path = `/utm/${template.id}`;
@@ -79,7 +92,7 @@ it.each([
   ['a value of the wrong type', { name: 'x', utm_source: ['a'] }, 400],
   ['a value of 256 characters', { name: 'x', ref: 'x'.repeat(256) }, 422],
   ['no object', [], 400],
-])('%s is refused with %i', async (_what, body, status) => {
+])('$0 is refused with $2', async (_what, body, status) => {
   const { status: answered, body: answer } = await create(acme, body);
   expect([answered, answer.error.message]).toEqual([status, expect.any(String)]);
 });

@@ -44,6 +44,8 @@ describe('the folder of the program', () => {
     }
     expect((await acme.post({ url: url(), partnerId })).body.folderId).toBe(folder.id);
     expect((await acme.post({ url: url(), tenantId: 'ada' })).body.folderId).toBe(folder.id);
+    const { defaultProgramId: programId } = await management.catalog.workspaces.withProgram(acme.workspaceId);
+    expect((await acme.post({ url: url(), programId })).body.folderId).toBe(folder.id);
     const bulk = await acme.call<Link[]>('POST', '/links/bulk', [{ url: url(), partnerId }, { url: url() }]);
     expect(bulk.body.map(({ folderId }) => folderId)).toEqual([folder.id, null]);
     const { workspaceId } = acme;

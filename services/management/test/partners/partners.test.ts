@@ -243,6 +243,7 @@ describe('GET /partners', () => {
     }
     expect(await names('?search=four&country=FR')).toEqual([]);
     expect(await names('?status=banned')).toEqual([]);
+    expect(await names('?status=approved&country=US')).toEqual(['Bob']);
     expect(await names(`?groupId=${bob?.groupId}&pageSize=1&page=3&sortBy=createdAt`)).toEqual(['Bob']);
     for (const sortBy of ['totalSaleAmount', 'createdAt', 'earningsPerClick'])
       expect(await names(`?sortBy=${sortBy}&page=9007199254740991`)).toEqual([]);
