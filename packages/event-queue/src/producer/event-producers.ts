@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { spoolDirectoryOf } from '../spool/shard-directory.js';
 import { createEventProducer, type EventProducer, type EventProducerOptions } from './event-producer.js';
 
 /** The producers of a process, one for each queue shard. They share nothing but the limit of the spool. */
@@ -16,14 +16,6 @@ export interface EventProducers {
 export interface EventProducersOptions extends Omit<EventProducerOptions, 'redisUrl' | 'spoolBytesElsewhere'> {
   /** By number of the queue shard. */
   readonly redisUrls: readonly string[];
-}
-
-/**
- * The directory of a shard's spool. Each shard has its own, so that clicks for a shard that is away do not delay the replay of other
- * spools.
- */
-function spoolDirectoryOf(directory: string, shard: number): string {
-  return shard === 0 ? directory : join(directory, `shard-${shard}`);
 }
 
 /** Connects to every queue shard, and starts replaying the spool of each. */
