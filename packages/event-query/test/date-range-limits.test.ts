@@ -9,7 +9,7 @@ const DAY_MS = 24 * 3_600_000;
 function isRefused(plan: Plan, parameters: RangeParameters, ageInDays = 10, nowMs = NOW): boolean {
   const range = parseTimeRange(parameters, nowMs);
   try {
-    checkDateRange(plan, range, nowMs - ageInDays * DAY_MS);
+    checkDateRange({ plan, createdAt: new Date(nowMs - ageInDays * DAY_MS).toISOString() }, range);
     return false;
   } catch (err) {
     expect(err).toMatchObject({ code: 'forbidden', status: 403 });

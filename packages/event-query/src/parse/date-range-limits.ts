@@ -6,13 +6,20 @@ import type { TimeRange } from '../dates/time-range.js';
 const DAYS_MAX: Readonly<Partial<Record<Plan, number>>> = { free: 31, pro: 366 };
 const REFUSED_INTERVALS: Readonly<Partial<Record<Plan, readonly Interval[]>>> = { free: ['90d', '1y', 'ytd'] };
 
+/** The part of a workspace that decides how long a range may be. */
+interface RangeOwner {
+  readonly plan: Plan;
+  /** `interval=all` is measured from there. */
+  readonly createdAt: string;
+}
+
 /**
- * Refuses a range that is longer than the plan allows. Runs after validation.
+ * Refuses a range that is longer than the plan of the workspace allows. Runs after validation.
  *
- * @param createdAtMs when the workspace was created: `interval=all` is measured from there
  * @throws ApiError 403
  */
-export function checkDateRange(plan: Plan, { origin }: TimeRange, createdAtMs: number): void {
+export function checkDateRange(workspace: RangeOwner, { origin }: TimeRange): void {
+  const { plan } = workspace;
   const refuse = (what: string): never => {
     throw new ApiError('forbidden', `The ${plan} plan does not include ${what}.`);
   };
@@ -20,12 +27,12 @@ export function checkDateRange(plan: Plan, { origin }: TimeRange, createdAtMs: n
     refuse(`the interval ${origin.interval}`);
   }
   const daysMax = DAYS_MAX[plan];
-  const spanMs = spanOf(origin, createdAtMs);
+  const spanMs = spanOf(origin, workspace);
   if (daysMax === undefined || spanMs === undefined) return;
   if (Math.ceil(spanMs / DAY_MS) > daysMax) refuse(`ranges of more than ${daysMax} days`);
 }
 
-function spanOf(origin: TimeRange['origin'], createdAtMs: number): number | undefined {
+function spanOf(origin: TimeRange['origin'], { createdAt }: RangeOwner): number | undefined {
   if (origin.type === 'dates') return Math.abs(origin.endMs - origin.startMs);
-  return origin.interval === 'all' ? Math.abs(origin.nowMs - createdAtMs) : undefined;
+  return origin.interval === 'all' ? Math.abs(origin.nowMs - Date.parse(createdAt)) : undefined;
 }

@@ -25,7 +25,7 @@ export async function bindRequest(
 ): Promise<BoundAnalytics> {
   const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
   const { range } = parsed.filters;
-  checkDateRange(workspace.plan, range, Date.parse(workspace.createdAt));
+  checkDateRange(workspace, range);
   checkProgram(query.programId, workspace.defaultProgramId);
   const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
   const references = await findReferences(catalog, caller, parsed.filters);

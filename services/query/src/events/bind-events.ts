@@ -18,7 +18,7 @@ export async function bindEvents(
   { workspace, apiKey }: KeyCaller,
   parsed: ParsedRequest,
 ): Promise<BoundEvents> {
-  checkDateRange(workspace.plan, parsed.range, Date.parse(workspace.createdAt));
+  checkDateRange(workspace, parsed.range);
   const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
   const references = await findReferences(catalog, caller, parsed);
   const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });

@@ -78,7 +78,7 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
       const interval = range.interval ?? (range.start === undefined ? 'all' : undefined);
       const query = { ...range, interval, event: 'composite' as const, groupBy };
       const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
-      checkDateRange(workspace.plan, parsed.filters.range, Date.parse(workspace.createdAt));
+      checkDateRange(workspace, parsed.filters.range);
       const partner = await findPartner(catalog, workspace, { partnerId, tenantId, programId });
       const scope = {
         workspaceId: workspace.id,
