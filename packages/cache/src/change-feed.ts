@@ -47,7 +47,7 @@ export interface ChangeFeed<Message, Change> {
 /** The id of the process that sent a message, and the number that it awaits an acknowledgement of; undefined: none. */
 interface Sender {
   readonly from: string | undefined;
-  readonly number: number | undefined;
+  readonly awaitedNumber: number | undefined;
 }
 
 /** Reads the fields that messages of all versions have. */
@@ -55,7 +55,7 @@ function senderOf(message: unknown): Sender {
   const { from, number } = Object(message) as { from?: unknown; number?: unknown };
   return {
     from: typeof from === 'string' ? from : undefined,
-    number: typeof from === 'string' && typeof number === 'number' ? number : undefined,
+    awaitedNumber: typeof from === 'string' && typeof number === 'number' ? number : undefined,
   };
 }
 
@@ -118,10 +118,10 @@ export function createChangeFeed<Message extends object, Change>({
       if (acknowledged !== undefined) acknowledgements.received(...acknowledged);
       return;
     }
-    const sender = senderOf(message);
-    if (sender.from === lease.id) return;
+    const { from, awaitedNumber } = senderOf(message);
+    if (from === lease.id) return;
     deliver(message);
-    if (sender.from !== undefined && sender.number !== undefined) acknowledge(sender.from, sender.number);
+    if (from !== undefined && awaitedNumber !== undefined) acknowledge(from, awaitedNumber);
   });
 
   /** Identifies the open connection: a new symbol for each; undefined while there is none. */
