@@ -12,7 +12,8 @@ export interface Upsert {
 }
 
 /**
- * Updates the link that `find` finds, or creates one. If another request removes the link, or changes that by which it was found, before it is
+ * Updates the link that `find` finds, or creates one. Call it under a lock on what `find` searches (`underLinkLocks`): otherwise each of two
+ * concurrent requests could create a link. If another request removes the link, or changes that by which it was found, before it is
  * updated, it is looked up again: the other request was answered, so its change stays.
  *
  * @throws ApiError conflict when that has happened five times
