@@ -2,7 +2,6 @@ import type { CustomerRecord, LinkRecord } from '@waymark/catalog';
 import { chunksOf, formatResourceId, groupBy, parseResourceId } from '@waymark/contract';
 import { CLICK_COLUMNS, type EventRow } from '@waymark/event-format';
 import type { ClickAlias, PastClaim, PastEvents, PastRow } from '@waymark/event-queue';
-import { ImportError } from '../model/import-error.js';
 import { RowError } from '../model/source-link.js';
 import type { PastCustomers } from './past-customers.js';
 import type { HistoryItem, PastAddress, PastClick, PastEvent } from './past-event.js';
@@ -225,7 +224,7 @@ export function createBatchReader({ rows, links, customers, stored, workspaceNum
     try {
       return address === null ? undefined : await links.find(address);
     } catch (err) {
-      if (err instanceof RowError || err instanceof ImportError) return undefined;
+      if (err instanceof RowError) return undefined;
       throw err;
     }
   }

@@ -1,4 +1,3 @@
-import { ImportError } from '../model/import-error.js';
 import { RowError } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import { untilAborted } from '../run/until-aborted.js';
@@ -21,7 +20,7 @@ export function toItem(row: number, record: unknown, read: (record: unknown) => 
     const event = read(record);
     return event === BOT ? { row, record, isBot: true } : { row, record, event };
   } catch (err) {
-    if (err instanceof RowError || err instanceof ImportError) return { row, record, error: err.message };
+    if (err instanceof RowError) return { row, record, error: err.message };
     throw err;
   }
 }

@@ -31,7 +31,7 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
     return link?.workspaceId === workspaceId ? link : undefined;
   }
 
-  /** @throws RowError or ImportError when the link has no domain */
+  /** @throws RowError when the link has no domain */
   function addressOf({ domain: sourceDomain, key }: PastAddress) {
     const domain = domains.domainOf(sourceDomain) ?? fallbackDomain;
     if (domain === undefined) throw new RowError('the link has no domain: name one with the option domain');
@@ -44,7 +44,7 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
     for (const address of [...found.keys()].slice(0, LINKS_MAX / 2)) found.delete(address);
   }
 
-  /** @throws RowError or ImportError when there can be no such link */
+  /** @throws RowError when there can be no such link */
   function lookUp(of: PastAddress): Promise<LinkRecord | undefined> {
     const { domain, key, address } = addressOf(of);
     if (address.length > ADDRESS_CHARS_MAX) throw new RowError('the address of the link is too long');
@@ -62,7 +62,7 @@ export function createPastLinks({ catalog, workspaceId, source, domains, fallbac
       for (const some of chunksOf(distinct, LOOKUPS_AT_ONCE)) await Promise.allSettled(some.map(attempt));
     },
 
-    /** @throws RowError or ImportError when the workspace has no such link */
+    /** @throws RowError when the workspace has no such link */
     async find(of: PastAddress): Promise<LinkRecord> {
       const link = await lookUp(of);
       if (link === undefined) throw new RowError(`there is no link ${addressOf(of).address} in this workspace`);

@@ -1,5 +1,4 @@
 import { ApiError } from '@waymark/contract';
-import { ImportError } from './import-error.js';
 import { RowError } from './source-link.js';
 
 /** Whether the catalog has refused a record, and would refuse it again. Errors of a store, and 429, are no refusals. */
@@ -9,5 +8,5 @@ export function isRefusedRecord(err: unknown): err is ApiError {
 
 /** Whether a record is to blame for the error: it cannot be read, or is refused. */
 export function isErrorOfRecord(err: unknown): err is Error {
-  return err instanceof RowError || err instanceof ImportError || isRefusedRecord(err);
+  return err instanceof RowError || isRefusedRecord(err);
 }

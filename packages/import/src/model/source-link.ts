@@ -110,7 +110,7 @@ export interface SourceRow {
   readonly rest?: readonly string[];
 }
 
-/** A record that cannot become a link; the message names the field and its rule. */
+/** A record that cannot become a link or an event. It is rejected with the message, and the import goes on. */
 export class RowError extends Error {
   override readonly name = 'RowError';
 }

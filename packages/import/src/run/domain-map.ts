@@ -1,5 +1,6 @@
 import { domainName } from '@waymark/contract';
 import { ImportError } from '../model/import-error.js';
+import { RowError } from '../model/source-link.js';
 
 /** Domains of providers, which all their customers share. Nobody can move them to Waymark, so their links need another domain. */
 const SHARED = new Set(
@@ -23,7 +24,7 @@ export interface DomainMap {
   /**
    * The domain in Waymark, international names in punycode, as the catalog has them; undefined for a link without a domain when none was given for it.
    *
-   * @throws ImportError for an unmapped shared domain
+   * @throws RowError for an unmapped shared domain
    */
   domainOf(sourceDomain: string | null): string | undefined;
 }
@@ -54,7 +55,7 @@ export function parseDomainMap(options: readonly string[]): DomainMap {
     const from = written.replace(/^www\./, '');
     const to = named.get(domainName(from)) ?? named.get(domainName(written)) ?? others;
     if (to !== undefined) return to;
-    if (SHARED.has(from)) throw new ImportError(`links of ${from} need a domain of yours: domain ${from}=…`);
+    if (SHARED.has(from)) throw new RowError(`links of ${from} need a domain of yours: domain ${from}=…`);
     return from || undefined;
   }
 

@@ -108,7 +108,7 @@ function checkedBody(body: unknown): CreateLinkBody {
 /**
  * Plans a link of the source. Creates its domain, tags and folder if they do not exist, after it has checked everything else.
  *
- * @throws RowError, ImportError or ApiError when the link cannot be created
+ * @throws RowError or ApiError when the link cannot be created
  */
 export async function planLink(
   { row, record, link }: { readonly row: number; readonly record: unknown; readonly link: SourceLink },

@@ -1,6 +1,13 @@
 import { ApiError } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EventCounts, type HistorySource, ImportError, type PastEvent, type Rejection } from '../../src/index.js';
+import {
+  type EventCounts,
+  type HistorySource,
+  ImportError,
+  type PastEvent,
+  parseDomainMap,
+  type Rejection,
+} from '../../src/index.js';
 import { anAccount, dub, linkOf } from './dub-account.js';
 import { aDubClick, aDubCustomer, aDubLead, aDubSale, dubClickId } from './stub-dub.js';
 import { startHistory, type TestHistory } from './test-history.js';
@@ -87,6 +94,35 @@ describe('an import of the history of dub', () => {
       ...Array(2).fill('customer.externalId is not one that a customer may have here'),
       'amount must be a whole number',
     ]);
+  });
+
+  it('rejects an event on a shared domain that is not mapped, and imports the customer of such a link without it', async () => {
+    const acme = await history.workspace();
+    await history.table(acme, 'url,key\nhttps://a.test,Ab\n');
+    const click = (identity: string, domain: string) => ({
+      ...{ kind: 'click' as const, address: { domain, key: 'Ab' }, timeMs: Date.UTC(2024, 0, 1), identity },
+      ...{ alias: null, url: null, place: { country: 'US', region: undefined, city: undefined, continent: undefined } },
+      ...{ device: null, browser: null, os: null, userAgent: '', referrer: null, trigger: 'link' as const },
+    });
+    const customer = { kind: 'customer' as const, ...aDubCustomer(1), address: { domain: 'bit.ly', key: 'Ab' } };
+    const source: HistorySource = {
+      identity: 'a source',
+      async *read() {
+        const clicks = [click('1', 'bit.ly'), click('2', acme.host)];
+        yield { items: clicks.map((event, row) => ({ row, record: {}, event })), next: 'a' };
+        yield { items: [{ row: 2, record: {}, event: customer }], next: 'b' };
+      },
+    };
+    const reasons: string[] = [];
+    const report = {
+      ...{ continued: async () => undefined, save: async () => undefined, progress: () => undefined },
+      rejected: async ({ row, reason }: Rejection) => void reasons.push(`${row}: ${reason}`),
+    };
+    const counts = await history.events(acme, source, { report, domains: parseDomainMap([]) });
+    expect(counts).toMatchObject({ clicks: 1, customers: 1, rejected: 1 });
+    expect(reasons).toEqual(['0: links of bit.ly need a domain of yours: domain bit.ly=…']);
+    const stored = await history.catalog.customers.findByExternalId(acme.id, customer.externalId);
+    expect(stored).toMatchObject({ linkId: null });
   });
 
   it('in a dry run counts what it would store, and stores nothing', async () => {
