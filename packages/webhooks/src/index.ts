@@ -1,6 +1,6 @@
 export {
   type DeliverySelection,
-  listDeliveries,
+  listDeliveryAttempts,
   type ReplayProgress,
   replayDeliveries,
 } from './delivery/deliveries.js';

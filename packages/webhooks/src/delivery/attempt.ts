@@ -1,7 +1,7 @@
 import type { WebhookRecord } from '@waymark/catalog';
 import type { WebhookTrigger } from '@waymark/contract';
 import type { Outbound } from '@waymark/outbound';
-import type { Delivery } from './delivery-log.js';
+import type { DeliveryAttempt } from './delivery-log.js';
 import { SIGNATURE_HEADER, signatureOf } from './signature.js';
 import type { OutgoingEvent } from './webhook-job.js';
 
@@ -33,11 +33,11 @@ export async function attemptDelivery(
   { webhook, secret }: SignedWebhook,
   outgoing: OutgoingEvent,
   { event, attempt }: { readonly event: WebhookTrigger; readonly attempt: number },
-): Promise<Delivery> {
+): Promise<DeliveryAttempt> {
   const { body } = outgoing;
   const startedMs = now();
   const start = performance.now();
-  const delivery = (status: number, error: string, responseBody: string): Delivery => ({
+  const ended = (status: number, error: string, responseBody: string): DeliveryAttempt => ({
     workspaceId: webhook.workspaceId,
     webhookId: webhook.id,
     eventId: outgoing.id,
@@ -66,8 +66,8 @@ export async function attemptDelivery(
       // The body is only logged: a receiver that has answered 2xx has the event.
       acceptsPartialBody: true,
     });
-    return delivery(answer.status, '', answer.body.toString('utf8'));
+    return ended(answer.status, '', answer.body.toString('utf8'));
   } catch (err) {
-    return delivery(NO_ANSWER, err instanceof Error ? err.message : String(err), '');
+    return ended(NO_ANSWER, err instanceof Error ? err.message : String(err), '');
   }
 }

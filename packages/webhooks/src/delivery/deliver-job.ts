@@ -2,7 +2,7 @@ import type { Catalog } from '@waymark/catalog';
 import { type QueueLogger, throttled, type WebhookJob } from '@waymark/event-queue';
 import type { EventBodies, ReadBodies } from '../events/event-bodies.js';
 import { type AttemptDeps, attemptDelivery, type SignedWebhook } from './attempt.js';
-import type { Delivery, DeliveryLog } from './delivery-log.js';
+import type { DeliveryAttempt, DeliveryLog } from './delivery-log.js';
 import { isErasedEvent } from './erased-events.js';
 import type { FailureCounts } from './failure-counts.js';
 import { type FollowUpSender, lookUpOf, remainderOf, retriesOf } from './follow-up-jobs.js';
@@ -119,9 +119,9 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   }
 
   /** Adds a row to the log. Its errors are only logged: they must neither prevent a delivery nor repeat it. */
-  function logDelivery(run: Run, delivery: Delivery): void {
-    const { webhookId, eventId } = delivery;
-    const logged = log.add(delivery).catch((err: unknown) => {
+  function logAttempt(run: Run, attempt: DeliveryAttempt): void {
+    const { webhookId, eventId } = attempt;
+    const logged = log.add(attempt).catch((err: unknown) => {
       logger.error({ err, webhookId, eventId }, 'a delivery could not be logged');
     });
     run.logged.push(logged);
@@ -161,9 +161,9 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   }
 
   async function deliverOne(run: Run, event: OutgoingEvent): Promise<void> {
-    const delivery = await attemptDelivery(deps, run, event, run.data);
-    logDelivery(run, delivery);
-    if (isSuccess(delivery.status)) await recordSuccess(run);
+    const attempt = await attemptDelivery(deps, run, event, run.data);
+    logAttempt(run, attempt);
+    if (isSuccess(attempt.status)) await recordSuccess(run);
     else if (!run.isStopped) await recordFailure(run, event);
   }
 

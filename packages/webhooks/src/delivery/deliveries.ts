@@ -5,7 +5,7 @@ import { chunksOf, formatResourceId, parseResourceId, type WebhookTrigger } from
 import { createWebhookJobSender } from '@waymark/event-queue';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
-import { DELIVERIES_TABLE, type Delivery } from './delivery-log.js';
+import { DELIVERIES_TABLE, type DeliveryAttempt } from './delivery-log.js';
 import { createWaitingBodies, REFUSED_FROM_BYTES } from './waiting-jobs.js';
 import { jobText, webhookJobId } from './webhook-job.js';
 
@@ -22,7 +22,7 @@ export interface DeliverySelection {
 }
 
 /** An attempt, without the bodies. */
-export type DeliveryLine = Omit<Delivery, 'workspaceId' | 'requestBody' | 'responseBody'>;
+export type AttemptLine = Omit<DeliveryAttempt, 'workspaceId' | 'requestBody' | 'responseBody'>;
 
 const READ_SECONDS_MAX = 30;
 /** Events that a replay reads and queues at a time. A body may have 170 kB. */
@@ -62,11 +62,11 @@ function read<Row extends readonly unknown[]>(
   return clickhouse.rows<Row>({ query, parameters, settings, owner: workspaceId });
 }
 
-/** Lists attempts, newest first. */
-export async function listDeliveries(
+/** Lists the attempts of deliveries, newest first. */
+export async function listDeliveryAttempts(
   clickhouse: ClickHouseClient,
   selection: DeliverySelection,
-): Promise<DeliveryLine[]> {
+): Promise<AttemptLine[]> {
   const { where, parameters } = conditionsOf(selection);
   const failed = selection.isFailed
     ? `AND (webhook_id, event_id) NOT IN

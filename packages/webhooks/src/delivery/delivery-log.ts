@@ -1,8 +1,8 @@
 import { type ClickHouseClient, insertRows } from '@waymark/clickhouse';
 import { parseResourceId, type WebhookTrigger } from '@waymark/contract';
 
-/** One attempt to deliver an event. */
-export interface Delivery {
+/** One attempt of a delivery. */
+export interface DeliveryAttempt {
   readonly workspaceId: string;
   readonly webhookId: string;
   /** `evt_…` */
@@ -47,7 +47,7 @@ const INSERT_SECONDS_MAX = 10;
 
 /** An attempt that is not inserted yet, with the outcome of `add`. */
 interface Waiting {
-  readonly delivery: Delivery;
+  readonly attempt: DeliveryAttempt;
   resolve(): void;
   reject(err: unknown): void;
 }
@@ -55,25 +55,25 @@ interface Waiting {
 /** Writes the log of attempts to ClickHouse, in batches. */
 export interface DeliveryLog {
   /** Resolves when the attempt is inserted, rejects if the insert fails. */
-  add(delivery: Delivery): Promise<void>;
+  add(attempt: DeliveryAttempt): Promise<void>;
   /** Inserts the attempts that wait, and resolves when all inserts have ended. */
   close(): Promise<void>;
 }
 
-function rowOf(delivery: Delivery) {
+function rowOf(made: DeliveryAttempt) {
   return [
-    parseResourceId('workspace', delivery.workspaceId) ?? '0',
-    delivery.startedMs,
-    parseResourceId('webhook', delivery.webhookId) ?? '0',
-    delivery.eventId,
-    delivery.event,
-    delivery.attempt,
-    delivery.url,
-    delivery.status,
-    Math.round(delivery.elapsedMs),
-    delivery.error,
-    delivery.requestBody,
-    delivery.responseBody,
+    parseResourceId('workspace', made.workspaceId) ?? '0',
+    made.startedMs,
+    parseResourceId('webhook', made.webhookId) ?? '0',
+    made.eventId,
+    made.event,
+    made.attempt,
+    made.url,
+    made.status,
+    Math.round(made.elapsedMs),
+    made.error,
+    made.requestBody,
+    made.responseBody,
   ];
 }
 
@@ -88,7 +88,7 @@ export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
       await insertRows(clickhouse, {
         table: DELIVERIES_TABLE,
         columns: COLUMNS,
-        rows: batch.map(({ delivery }) => rowOf(delivery)),
+        rows: batch.map(({ attempt }) => rowOf(attempt)),
         maxExecutionSeconds: INSERT_SECONDS_MAX,
       });
       for (const { resolve } of batch) resolve();
@@ -107,8 +107,8 @@ export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
   };
 
   return {
-    add(delivery) {
-      const written = new Promise<void>((resolve, reject) => waiting.push({ delivery, resolve, reject }));
+    add(attempt) {
+      const written = new Promise<void>((resolve, reject) => waiting.push({ attempt, resolve, reject }));
       if (waiting.length >= ROWS_PER_INSERT) flush();
       else timer ??= setTimeout(flush, GATHER_MS);
       return written;

@@ -2,7 +2,7 @@ import { insertRows } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { listDeliveries, replayDeliveries } from '../../src/index.js';
+import { listDeliveryAttempts, replayDeliveries } from '../../src/index.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -23,7 +23,7 @@ afterEach(async () => {
 afterAll(() => fixture.stop());
 
 const selection = (fields: object = {}) => ({ workspaceId: fixture.workspaceId, limit: 100, ...fields });
-const attempts = (fields: object = {}) => listDeliveries(fixture.database.client, selection(fields));
+const attempts = (fields: object = {}) => listDeliveryAttempts(fixture.database.client, selection(fields));
 const replay = (fields: object) => replayDeliveries(fixture.database.client, fixture.redis, selection(fields));
 
 /** Delivers a link's update. @returns the event's id, once the attempt is in the log */

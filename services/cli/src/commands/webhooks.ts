@@ -2,7 +2,7 @@ import type { Catalog, WebhookRecord } from '@waymark/catalog';
 import {
   type DeliverySelection,
   includesWebhooks,
-  listDeliveries,
+  listDeliveryAttempts,
   type ReplayProgress,
   replayDeliveries,
 } from '@waymark/webhooks';
@@ -42,7 +42,10 @@ export async function showDeliveries(options: DeliveriesOptions): Promise<Comman
   const workspace = requiredText('workspace', options.workspace);
   const limit = rowLimit(options.limit);
   return withCatalog(async (catalog, { clickhouse }) => {
-    const found = await listDeliveries(clickhouse, { ...(await selectionOf(catalog, workspace, options)), limit });
+    const found = await listDeliveryAttempts(clickhouse, {
+      ...(await selectionOf(catalog, workspace, options)),
+      limit,
+    });
     const deliveries = found.map(({ startedMs, ...rest }) => ({ at: new Date(startedMs).toISOString(), ...rest }));
     const rows = deliveries.map(({ at, eventId, event, webhookId, attempt, status, elapsedMs, error }) => [
       at,
