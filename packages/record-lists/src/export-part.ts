@@ -13,8 +13,8 @@ export interface ExportPart {
   readonly after?: string | undefined;
   /** Epoch milliseconds; rows that were created later are left out. */
   readonly createdUntilMs?: number | undefined;
-  /** Of a direct export: aborts when its client has left. Until then, refused pages are retried; a job gives up at the tenth refusal. */
-  readonly client?: AbortSignal | undefined;
+  /** Only of a direct export: aborts when its client has left. Until then, refused pages are retried; a job gives up at the tenth refusal. */
+  readonly clientLeft?: AbortSignal | undefined;
 }
 
 /** Whether the time in a row's id is at or before {@link ExportPart.createdUntilMs}. */
@@ -31,14 +31,14 @@ const REFUSALS_MAX = 10;
  *
  * @throws the error of `readPage`, of a job also a refusal if it is the tenth in a row; AbortError when the client has left
  */
-async function readFurtherPage<T>(readPage: () => Promise<T>, { client }: ExportPart): Promise<T> {
+async function readFurtherPage<T>(readPage: () => Promise<T>, { clientLeft }: ExportPart): Promise<T> {
   for (let refusals = 1; ; refusals++) {
     try {
       return await readPage();
     } catch (err) {
       const isRefusal = err instanceof ApiError && err.code === 'rate_limit_exceeded';
-      if (!isRefusal || (client === undefined && refusals === REFUSALS_MAX)) throw err;
-      await delay((err.retryAfterSeconds ?? 1) * 1000, undefined, { signal: client });
+      if (!isRefusal || (clientLeft === undefined && refusals === REFUSALS_MAX)) throw err;
+      await delay((err.retryAfterSeconds ?? 1) * 1000, undefined, { signal: clientLeft });
     }
   }
 }

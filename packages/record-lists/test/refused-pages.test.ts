@@ -65,10 +65,10 @@ it.each(['links', 'customers'] as const)(
   'a download of %s waits for its lists until its client leaves',
   async (what) => {
     const { signal: present } = new AbortController();
-    const waiting = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }), { client: present });
+    const waiting = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }), { clientLeft: present });
     expect((await idsOf(waiting)).at(-1)).toBe('100');
     const left = AbortSignal.abort();
-    const abandoned = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }), { client: left });
+    const abandoned = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }), { clientLeft: left });
     await expect(idsOf(abandoned)).rejects.toMatchObject({ name: 'AbortError' });
   },
 );

@@ -79,7 +79,7 @@ export async function customerRoutes(app: App, deps: CustomerRouteDeps): Promise
     async (request, reply) => {
       const { query, workspace } = request;
       const columns = chooseColumns(query.columns, CUSTOMER_COLUMNS, CUSTOMER_COLUMN_SOURCES);
-      const source = await exportCustomers(catalog, request, query, { client: disconnectSignal(reply) });
+      const source = await exportCustomers(catalog, request, query, { clientLeft: disconnectSignal(reply) });
       const file = { workspaceId: workspace.id, what: 'customers', nowMs: deps.now() };
       return sendList(reply, { ...file, query, columns, source, exportSlots: deps.exportSlots });
     },

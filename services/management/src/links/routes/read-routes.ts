@@ -62,7 +62,7 @@ export async function readRoutes(app: App, deps: LinkDeps & ExportDeps): Promise
     async (request, reply) => {
       const { query, workspace } = request;
       const columns = chooseColumns(query.columns, LINK_COLUMNS, LINK_COLUMN_SOURCES);
-      const source = await exportLinks(deps, request, query, { client: disconnectSignal(reply) });
+      const source = await exportLinks(deps, request, query, { clientLeft: disconnectSignal(reply) });
       const file = { workspaceId: workspace.id, what: 'links', nowMs: deps.now() };
       return sendList(reply, { ...file, query, columns, source, exportSlots: deps.exportSlots });
     },
