@@ -9,7 +9,10 @@ const NOT_ASCII = /[\u0080-\uffff]/;
 export interface SqlCondition {
   readonly sql: string;
   readonly values: QueryParameters;
-  /** `ids`: reads only the id. `most`: most records of a workspace meet it. By default few may, and it may read any column. */
+  /**
+   * Whether the first page may be looked for among the first rows of the workspace only (`first-rows.ts`). `ids`: yes, and the condition
+   * reads only the id. `most`: yes, most records of a workspace meet it. By default no: few may meet it, and it may read any column.
+   */
   readonly selects?: 'ids' | 'most';
 }
 

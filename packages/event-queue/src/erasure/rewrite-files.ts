@@ -86,8 +86,8 @@ async function resetSlowLog(redis: Redis): Promise<void> {
 }
 
 /**
- * Empties the log of slow commands. Has Redis rewrite the files that may have removed values, and waits for the end: the append-only file, which has every command since the
- * last rewrite, and the dump, which has every value of the time at which it was made.
+ * Empties the log of slow commands. Has Redis rewrite the files that may still contain values that were removed, and waits for the end: the
+ * append-only file, which has every command since the last rewrite, and the dump, which has every value of the time at which it was made.
  *
  * @param withinMs how long to wait for each
  * @param signal ends the wait
