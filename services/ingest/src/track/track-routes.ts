@@ -76,19 +76,19 @@ function createConversions(trackDeps: TrackDeps, producer: EventProducer): Conve
     read: catalog.customers.externalIdDigests,
   });
   const customers = createTrackedCustomers({ catalog, producer, backlog, storedKeys: externalIds, now });
-  const leads = createLatestLeads({ clickhouse, producer, clicks, backlog });
-  const sales = createSaleStore(clickhouse);
+  const latestLeads = createLatestLeads({ clickhouse, producer, clicks, backlog });
+  const saleStore = createSaleStore(clickhouse);
   const storedSales = createStoredKeys({
     kind: 'sale',
     claimMs: SALE_CLAIM_MS,
     producer,
     logger,
     now,
-    read: sales.keyDigests,
+    read: saleStore.keyDigests,
   });
   const trackers = {
-    leads: createLeadTracker({ deps, customers, clicks, leads }),
-    sales: createSaleTracker({ deps, customers, clicks, leads, sales, storedSales, backlog }),
+    leads: createLeadTracker({ deps, customers, clicks, latestLeads }),
+    sales: createSaleTracker({ deps, customers, clicks, latestLeads, saleStore, storedSales, backlog }),
   };
   const { clientMutex: mutex } = deps;
   return { ...trackers, clientTrackers: createClientTrackers({ deps, clicks, backlog, mutex, ...trackers }) };

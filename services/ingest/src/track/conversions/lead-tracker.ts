@@ -26,7 +26,7 @@ export interface LeadTrackerDeps {
   readonly deps: ConversionDeps;
   readonly customers: TrackedCustomers;
   readonly clicks: ClickFinder;
-  readonly leads: LatestLeads;
+  readonly latestLeads: LatestLeads;
 }
 
 /** Ids and generated names of two new customers may differ in length, but by less than this in a hundred rows. */
@@ -50,7 +50,7 @@ function responseToRepeat(clickId: string, customer: CustomerRecord): TrackLeadR
 }
 
 /** `POST /track/lead`. */
-export function createLeadTracker({ deps, customers, clicks, leads }: LeadTrackerDeps): LeadTracker {
+export function createLeadTracker({ deps, customers, clicks, latestLeads }: LeadTrackerDeps): LeadTracker {
   const { catalog, producer, now } = deps;
 
   /** The rows and Redis state of a lead, for the commit. */
@@ -63,7 +63,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       rows: [...newCustomers.map(({ row }) => row), ...(isDeferred ? [] : [queuedLead(lead, now())])],
       state: [
         ...newCustomers.flatMap(({ state }) => state),
-        ...(isDeferred ? [] : leads.state(customer, eventName, click)),
+        ...(isDeferred ? [] : latestLeads.state(customer, eventName, click)),
       ],
     };
   }
@@ -125,7 +125,7 @@ export function createLeadTracker({ deps, customers, clicks, leads }: LeadTracke
       const finding = findClickAndLink(catalog, clicks, workspaceId, namedId);
       // A duplicate is answered even if the click of this request does not exist.
       finding.catch(() => undefined);
-      const firstClickId = known && !isDeferred ? await leads.firstClickId(known, body.eventName) : undefined;
+      const firstClickId = known && !isDeferred ? await latestLeads.firstClickId(known, body.eventName) : undefined;
       if (known && firstClickId !== undefined) return responseToRepeat(firstClickId, known);
       const { click, link } = await finding;
       // The request may have named the click by an alias.

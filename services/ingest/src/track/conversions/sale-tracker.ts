@@ -62,8 +62,8 @@ export interface SaleTrackerDeps {
   readonly deps: ConversionDeps;
   readonly customers: TrackedCustomers;
   readonly clicks: ClickFinder;
-  readonly leads: LatestLeads;
-  readonly sales: SaleStore;
+  readonly latestLeads: LatestLeads;
+  readonly saleStore: SaleStore;
   /** The filter of stored sales, by `invoiceKey` and `buyerKey`. */
   readonly storedSales: StoredKeys;
   readonly backlog: Backlog;
@@ -100,7 +100,7 @@ function responseCustomer(record: Pick<CustomerRecord, 'id' | 'name' | 'email' |
 
 /** `POST /track/sale`. */
 export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
-  const { deps, customers, clicks, leads, sales, storedSales, backlog } = trackerDeps;
+  const { deps, customers, clicks, latestLeads, saleStore, storedSales, backlog } = trackerDeps;
   const { catalog, producer, currencies, now } = deps;
 
   /** Whether the filter shows that ClickHouse lacks the key. The commit then relies on the filter. */
@@ -124,7 +124,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
     }
     if (lacks(use, invoiceKey(invoiceId))) return undefined;
     await backlog.check('sale', SALE_CLAIM_MS);
-    const written = await sales.findByInvoice(workspaceId, invoiceId);
+    const written = await saleStore.findByInvoice(workspaceId, invoiceId);
     if (written === undefined) return undefined;
     const { eventName, customerId, linkId, sale } = written;
     const record = await catalog.customers.get(workspaceId, customerId);
@@ -136,7 +136,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
 
   async function attributeKnown(customer: CustomerRecord, body: TrackSaleBody): Promise<Attribution> {
     const leadName = body.leadEventName || undefined;
-    const click = await leads.find(customer, leadName);
+    const click = await latestLeads.find(customer, leadName);
     if (click === undefined) {
       const which = leadName === undefined ? 'lead' : `lead "${leadName}"`;
       throw new ApiError('not_found', `No ${which} found for the customer "${customer.externalId}".`);
@@ -158,7 +158,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       link,
       rows: [row, queuedLead(lead, now())],
       finals: [firstLeadClaim(customer, eventName, readClick(click).clickId)],
-      state: [...state, ...leads.state(customer, eventName, click)],
+      state: [...state, ...latestLeads.state(customer, eventName, click)],
       isNewCustomer: true,
     };
   }
@@ -176,7 +176,7 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
     const { customer, link } = attribution;
     if (lacks(use, buyerKey(customer.id, link.id))) return 'new';
     await backlog.check('sale', SALE_CLAIM_MS);
-    return (await sales.hasSale(customer.workspaceId, customer.id, link.id)) ? 'recurring' : 'new';
+    return (await saleStore.hasSale(customer.workspaceId, customer.id, link.id)) ? 'recurring' : 'new';
   }
 
   async function record(
