@@ -14,6 +14,7 @@ export {
   isFolderHidden,
   type LinkVisibility,
   linkVisibility,
+  visibleLinks,
   WEBHOOK_VISIBILITY,
 } from './links/caller-visibility.js';
 export type { LinkFilters } from './links/link-filters.js';

@@ -3,6 +3,7 @@ import { dataText, type SqlCondition } from '../lists/list-conditions.js';
 import type { ApiKeyRecord, FolderRecord, LinkRecord } from '../model/record-schemas.js';
 import { CLOCKS_APART_MS } from '../resources/clocks.js';
 import type { RecordStore } from '../store/record-store.js';
+import type { KeyCaller } from '../workspaces/api-keys.js';
 
 /** Which links and fields of links a caller may see: docs/reference/access.md. */
 export interface LinkVisibility {
@@ -68,7 +69,7 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
       return (await folders.lists.countFew(workspaceId, [IS_HIDDEN, isChanged])) > 0;
     },
 
-    /** Removes the links in hidden folders; keeps the order of the others. */
+    /** The links that are in no folder hidden from the caller, in the same order. */
     async visible(
       workspaceId: string,
       visibility: LinkVisibility,
@@ -80,4 +81,13 @@ export function createHiddenFolders(folders: Pick<RecordStore<FolderRecord>, 'ge
       return links.filter(({ folderId }) => !isFolderHidden(visibility, found.get(folderId ?? '')));
     },
   };
+}
+
+/** The links that the caller may see (docs/reference/access.md), in the same order. */
+export function visibleLinks(
+  { hiddenFolders }: { readonly hiddenFolders: Pick<ReturnType<typeof createHiddenFolders>, 'visible'> },
+  { workspace, apiKey }: KeyCaller,
+  links: readonly LinkRecord[],
+): Promise<LinkRecord[]> {
+  return hiddenFolders.visible(workspace.id, linkVisibility(apiKey), links);
 }

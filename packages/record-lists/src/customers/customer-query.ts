@@ -1,6 +1,5 @@
-import { type Catalog, type KeyCaller, linkVisibility } from '@waymark/catalog';
+import { type Catalog, type KeyCaller, linkVisibility, visibleLinks } from '@waymark/catalog';
 import { type CustomerFilterQuery, type ListCustomersQuery, parseResourceId } from '@waymark/contract';
-import { visibleLinks } from '../links/visible-links.js';
 import { type CursorQuery, cursorOf } from '../record-cursor.js';
 
 /** The cursor of a query of customers. @throws ApiError 422; see {@link cursorOf} */

@@ -1,6 +1,5 @@
-import { type Catalog, type CustomerRecord, type KeyCaller, shortLinkOf } from '@waymark/catalog';
+import { type Catalog, type CustomerRecord, type KeyCaller, shortLinkOf, visibleLinks } from '@waymark/catalog';
 import type { ExpandedCustomer } from '@waymark/contract';
-import { visibleLinks } from '../links/visible-links.js';
 import { customerObjects } from './customer-objects.js';
 
 const present = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null);

@@ -6,6 +6,7 @@ import {
   type KeyCaller,
   type LinkFilters,
   linkVisibility,
+  visibleLinks,
 } from '@waymark/catalog';
 import {
   ApiError,
@@ -16,7 +17,6 @@ import {
   NO_FOLDER,
 } from '@waymark/contract';
 import { type CursorQuery, cursorOf } from '../record-cursor.js';
-import { visibleLinks } from './visible-links.js';
 
 /** Dependencies of lists of links. */
 export interface LinkListDeps {

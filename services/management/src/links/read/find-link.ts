@@ -1,4 +1,4 @@
-import { API_READ, type Catalog, type KeyCaller, type LinkRecord, normaliseKey } from '@waymark/catalog';
+import { API_READ, type Catalog, type KeyCaller, type LinkRecord, normaliseKey, visibleLinks } from '@waymark/catalog';
 import {
   ApiError,
   domainName,
@@ -7,7 +7,6 @@ import {
   parseExternalIdParameter,
   ROOT_KEY,
 } from '@waymark/contract';
-import { visibleLinks } from '@waymark/record-lists';
 
 /** Finds a link of the workspace by domain and key. */
 async function findByAddress(
