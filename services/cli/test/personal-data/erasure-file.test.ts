@@ -61,9 +61,9 @@ it.each([
 it('whom a restored installation has only anonymised since its start is deleted again', () => {
   const anonymised = anErasure('era_1', 'cus_1');
   const kept: Erasure = { ...anonymised, mode: 'delete' };
-  expect(leftToRepeat([kept], [anonymised])).toEqual([kept]);
-  expect(leftToRepeat([anonymised], [kept])).toEqual([]);
-  expect(leftToRepeat([kept], [{ ...kept, status: 'accepted' }])).toEqual([kept]);
+  expect(leftToRepeat({ kept: [kept], found: [anonymised] })).toEqual([kept]);
+  expect(leftToRepeat({ kept: [anonymised], found: [kept] })).toEqual([]);
+  expect(leftToRepeat({ kept: [kept], found: [{ ...kept, status: 'accepted' }] })).toEqual([kept]);
 });
 
 it('a list is replaced when the installation has deleted whom it has as anonymised', async () => {

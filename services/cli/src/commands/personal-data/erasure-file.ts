@@ -29,8 +29,16 @@ function existingList(file: string): Erasure[] | undefined {
 const isAsStrong = (one: Pick<Erasure, 'mode'>, other: Pick<Erasure, 'mode'>): boolean =>
   one.mode === 'delete' || one.mode === other.mode;
 
+/** The two lists that are compared. Named, because they have the same type, and if they are swapped, an erasure is lost. */
+interface ErasureLists {
+  /** The list in the file. */
+  readonly kept: readonly Erasure[];
+  /** Those of the installation. */
+  readonly found: readonly Erasure[];
+}
+
 /** The erasures of a list to repeat: those that are not completed in the records with a mode that is as strong. */
-export function leftToRepeat(kept: readonly Erasure[], found: readonly Erasure[]): Erasure[] {
+export function leftToRepeat({ kept, found }: ErasureLists): Erasure[] {
   const erased = new Map(found.filter(({ status }) => status === 'erased').map((erasure) => [erasure.id, erasure]));
   return kept.filter((erasure) => {
     const one = erased.get(erasure.id);
@@ -39,7 +47,7 @@ export function leftToRepeat(kept: readonly Erasure[], found: readonly Erasure[]
 }
 
 /** The erasures of `kept` for which `found` has neither the same one nor one of all its customers, with a mode that is as strong. */
-function missingFrom(found: readonly Erasure[], kept: readonly Erasure[]): Erasure[] {
+function lostErasures({ kept, found }: ErasureLists): Erasure[] {
   return ERASURE_MODES.flatMap((mode) => {
     const strong = found.filter((erasure) => isAsStrong(erasure, { mode }));
     const ids = new Set(strong.map(({ id }) => id));
@@ -57,7 +65,7 @@ function missingFrom(found: readonly Erasure[], kept: readonly Erasure[]): Erasu
  * @throws CommandError when the file has erasures that the installation lacks, or is no list of erasures
  */
 export async function writeErasureFile(file: string, erasures: readonly Erasure[]): Promise<void> {
-  const missing = missingFrom(erasures, existingList(file) ?? []);
+  const missing = lostErasures({ kept: existingList(file) ?? [], found: erasures });
   if (missing.length > 0) {
     throw new CommandError(
       `${file} is left as it is: ${missing.length} of its erasures are not in this installation, or only with a weaker mode, as after a restore of an earlier backup. Repeat them with \`waymark erasure replay ${file}\`, then write to another file`,

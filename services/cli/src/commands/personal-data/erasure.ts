@@ -86,7 +86,7 @@ export async function replayErasures(file: RawOption, options: ErasureOptions): 
   const leftOut: string[] = [];
   let unnamed = 0;
   await withRequests(options, async (requests) => {
-    for (const { mode, customerIds } of leftToRepeat(erasures, await readAll(requests))) {
+    for (const { mode, customerIds } of leftToRepeat({ kept: erasures, found: await readAll(requests) })) {
       if (customerIds.length === 0) unnamed += 1;
       for (const customerId of customerIds) {
         const erasure = await eraseBy(requests, customerId, mode).catch((err: unknown) => {
