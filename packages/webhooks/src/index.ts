@@ -8,7 +8,7 @@ export { eraseWaitingBodies, eraseWebhookJobs } from './delivery/erased-events.j
 export { includesWebhooks } from './delivery/plan-check.js';
 export { createWebhookWorker, type WebhookWorkerOptions } from './delivery/webhook-worker.js';
 export { createEventJobLimit } from './events/event-job-limit.js';
-export { createJobNotifier, type JobNotifier } from './events/job-end-notifier.js';
+export { createJobEndNotifier, type JobEndNotifier } from './events/job-end-notifier.js';
 export { createWebhookNotifier, type WebhookNotifier } from './events/notifier.js';
 export { webhookEventIdOf } from './events/webhook-event-id.js';
 export { createWebhookJobPlanner } from './events/webhook-job-planner.js';

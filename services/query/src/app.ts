@@ -6,7 +6,7 @@ import { type App, authPlugin, type CreateAppOptions, createApp } from '@waymark
 import { type Operations, requestCountPlugin } from '@waymark/observability';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { createReplication } from '@waymark/redis';
-import { createJobNotifier } from '@waymark/webhooks';
+import { createJobEndNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import { analyticsRoutes } from './analytics/analytics-routes.js';
 import { eventRoutes } from './events/event-routes.js';
@@ -65,7 +65,7 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
     tails: deps.queueShards.map((redis) => openTails(app, redis, deps.waitReplicas)),
   });
   await partnerAnalyticsRoutes(app, withReads);
-  const notifier = createJobNotifier({ ...deps, logger: app.log });
+  const notifier = createJobEndNotifier({ ...deps, logger: app.log });
   app.addHook('onClose', async () => notifier.close());
   await exportJobs(app, { ...withReads, notifier });
   await exportSchedules(app, { ...withReads, notifier });

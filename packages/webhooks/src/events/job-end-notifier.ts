@@ -19,8 +19,8 @@ export type JobEnd = EndData & {
   readonly endedMs: number;
 };
 
-/** Dependencies of {@link createJobNotifier}. */
-export interface JobNotifierDeps {
+/** Dependencies of {@link createJobEndNotifier}. */
+export interface JobEndNotifierDeps {
   readonly catalog: Pick<Catalog, 'webhooks' | 'workspaces' | 'queueShards'>;
   /**
    * By number of the queue shard, the connections to duplicate at the first call: the notifier uses some of its own, because BullMQ defines
@@ -33,7 +33,7 @@ export interface JobNotifierDeps {
 }
 
 /** Queues webhook deliveries for the ends of exports and imports. */
-export interface JobNotifier {
+export interface JobEndNotifier {
   /**
    * Queues the deliveries of an end. However often it is called for an end, each webhook gets one delivery.
    *
@@ -45,7 +45,12 @@ export interface JobNotifier {
 }
 
 /** Creates the notifier. It connects to a queue shard at the first end of a workspace there. */
-export function createJobNotifier({ catalog, queueShards, waitReplicas = 0, logger }: JobNotifierDeps): JobNotifier {
+export function createJobEndNotifier({
+  catalog,
+  queueShards,
+  waitReplicas = 0,
+  logger,
+}: JobEndNotifierDeps): JobEndNotifier {
   const opened = new Map<Redis, WebhookQueue>();
 
   function openShard(shard: Redis): WebhookQueue {

@@ -6,10 +6,10 @@ import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, wait
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
-  createJobNotifier,
+  createJobEndNotifier,
   createWebhookNotifier,
   createWebhookWorker,
-  type JobNotifier,
+  type JobEndNotifier,
   type WebhookNotifier,
 } from '../../src/index.js';
 import { startReceiver } from '../delivery/receiver.js';
@@ -19,7 +19,7 @@ let servers: TestRedis[];
 let queueShards: Redis[];
 let catalog: Catalog;
 let notifier: WebhookNotifier;
-let jobNotifier: JobNotifier;
+let jobEndNotifier: JobEndNotifier;
 let errors: object[];
 const logger = {
   debug: () => undefined,
@@ -49,11 +49,11 @@ beforeEach(async () => {
     ...{ now: Date.now, logger, baseUrl: 'https://api.example.com' },
   });
   notifier = createWebhookNotifier({ catalog, queueShards, logger, now: Date.now, pausesMs: [10, 10, 10] });
-  jobNotifier = createJobNotifier({ catalog, queueShards, logger });
+  jobEndNotifier = createJobEndNotifier({ catalog, queueShards, logger });
 });
 afterEach(async () => {
   notifier.close();
-  jobNotifier.close();
+  jobEndNotifier.close();
   await catalog.close();
   for (const connection of queueShards) connection.disconnect();
   await Promise.all([database.drop(), ...servers.map((server) => server.stop())]);
@@ -76,7 +76,7 @@ it('a change, and the end of a job, is delivered through the queue shard of its 
     const link = await aLinkOn(queueShard);
     for (let count = 0; count <= queueShard; count++) await notifier.linkChanged('link.created', link);
     const end = { event: 'export.completed', key: link.id, endedMs: 0, data: {} as ExportEndData } as const;
-    await jobNotifier.ended({ workspaceId: link.workspaceId, ...end });
+    await jobEndNotifier.ended({ workspaceId: link.workspaceId, ...end });
   }
   expect(await Promise.all([waiting(0), waiting(1)])).toEqual([2, 3]);
 });

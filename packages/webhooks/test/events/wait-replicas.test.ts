@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createDeliveryLog } from '../../src/delivery/delivery-log.js';
 import { createFailureCounts } from '../../src/delivery/failure-counts.js';
 import { jobText, webhookJobId } from '../../src/delivery/webhook-job.js';
-import { createJobNotifier, createWebhookNotifier, createWebhookWorker, replayDeliveries } from '../../src/index.js';
+import { createJobEndNotifier, createWebhookNotifier, createWebhookWorker, replayDeliveries } from '../../src/index.js';
 import { startReceiver } from '../delivery/receiver.js';
 import { jobSender } from '../job-sender.js';
 
@@ -89,7 +89,7 @@ it('a change whose delivery only the old master had is delivered after a failove
 }, 120_000);
 
 it('the end of a job that no replica has is not reported as sent, and is sent once when it is reported again', async () => {
-  const notifier = createJobNotifier({ catalog, queueShards: [redis], waitReplicas: 1, logger });
+  const notifier = createJobEndNotifier({ catalog, queueShards: [redis], waitReplicas: 1, logger });
   const ended = () =>
     notifier.ended({ event: 'export.completed', workspaceId, key: 'job', endedMs: 0, data: {} as ExportEndData });
   await promoted.replicaof('NO', 'ONE');

@@ -1,7 +1,7 @@
 import { type Catalog, type ImportJobRecord, type ImportReportFile, isExpired, isUnfinished } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { makeRoom } from '@waymark/jobs';
-import type { JobNotifier } from '@waymark/webhooks';
+import type { JobEndNotifier } from '@waymark/webhooks';
 import { type Checkpoint, type ImportFiles, REPORTS } from './import-files.js';
 import { importObject } from './import-object.js';
 
@@ -21,7 +21,7 @@ export interface ImportEndsDeps {
   readonly importBytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
-  readonly jobNotifier: Pick<JobNotifier, 'ended'>;
+  readonly jobEndNotifier: Pick<JobEndNotifier, 'ended'>;
   readonly now: () => number;
 }
 
@@ -39,7 +39,7 @@ export function importProgress({ counts, reports, bytesRead }: Pick<Checkpoint, 
 }
 
 /** Ends imports, and removes their files. */
-export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobNotifier, now }: ImportEndsDeps) {
+export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobEndNotifier, now }: ImportEndsDeps) {
   const { importJobs } = catalog;
 
   /** Ends the attempt, unless the import was cancelled or another attempt has begun. */
@@ -90,7 +90,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobN
       await files.removeSource(directory);
       const event = status === 'failed' ? 'import.failed' : 'import.completed';
       const data = await importObject(files, baseUrl, job);
-      await jobNotifier.ended({ workspaceId, event, key: id, endedMs: Date.parse(finishedAt ?? ''), data });
+      await jobEndNotifier.ended({ workspaceId, event, key: id, endedMs: Date.parse(finishedAt ?? ''), data });
       await importJobs.reported(job);
     },
 

@@ -5,7 +5,7 @@ import type { ExportDeps } from '@waymark/export';
 import { type App, type Logger, limitGarbage } from '@waymark/http-kit';
 import { createJobRunner } from '@waymark/jobs';
 import type { Outbound } from '@waymark/outbound';
-import { createJobNotifier } from '@waymark/webhooks';
+import { createJobEndNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import { createImportEnds } from './import-ends.js';
 import { createImportFiles } from './import-files.js';
@@ -45,8 +45,8 @@ const JOBS_MAX = 4;
 export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> {
   const { catalog } = deps;
   const files = createImportFiles(join(deps.dataDir, 'imports'));
-  const jobNotifier = createJobNotifier(deps);
-  const ends = createImportEnds({ ...deps, files, jobNotifier });
+  const jobEndNotifier = createJobEndNotifier(deps);
+  const ends = createImportEnds({ ...deps, files, jobEndNotifier });
   const busy = new Set<string>();
   const runner = createJobRunner({
     ...deps,
@@ -81,5 +81,5 @@ export async function importJobs(app: App, deps: ImportJobsDeps): Promise<void> 
   app.register(async (scope) => importRoutes(scope as App, routeDeps));
   app.addHook('onReady', async () => runner.start());
   app.addHook('preClose', () => runner.close());
-  app.addHook('onClose', async () => jobNotifier.close());
+  app.addHook('onClose', async () => jobEndNotifier.close());
 }

@@ -20,7 +20,7 @@ it('no directory is removed while an import cannot be read, and then those witho
   const ends = createImportEnds({
     catalog: { importJobs: { listOpen } } as unknown as Catalog,
     ...{ files, importBytesMax: 1, baseUrl: '', now: Date.now },
-    jobNotifier: { ended: async () => undefined },
+    jobEndNotifier: { ended: async () => undefined },
   });
   expect(await ends.sweep()).toEqual(records);
   expect(readdirSync(root).sort()).toEqual([used, unused].sort());
@@ -40,7 +40,7 @@ it('the report of an end removes the file and the credential of its import: a pr
   const ends = createImportEnds({
     catalog: { importJobs: { reported: async () => void steps.push('reported') } } as unknown as Catalog,
     ...{ files, importBytesMax: 1, baseUrl: '', now: Date.now },
-    jobNotifier: { ended: async () => void steps.push('sent') },
+    jobEndNotifier: { ended: async () => void steps.push('sent') },
   });
   const job = { id: 'import_1', workspaceId: 'ws_1', status: 'completed', directory, files: [], finishedAt: null };
   await ends.report(job as unknown as Parameters<typeof ends.report>[0]);

@@ -3,7 +3,7 @@ import { type Catalog, EXPORT_JOBS_TABLE } from '@waymark/catalog';
 import type { ExportDeps } from '@waymark/export';
 import type { App, Logger } from '@waymark/http-kit';
 import { createJobRunner } from '@waymark/jobs';
-import type { JobNotifier } from '@waymark/webhooks';
+import type { JobEndNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import type { ReadRunners } from '../workspace-concurrency.js';
 import { createJobEnds } from './job-ends.js';
@@ -31,7 +31,7 @@ export interface ExportJobsDeps
     Pick<ReadRunners, 'runJobSlice' | 'isQuiet' | 'yieldToReads'>,
     JobSettings {
   readonly catalog: Catalog;
-  readonly notifier: Pick<JobNotifier, 'ended'>;
+  readonly notifier: Pick<JobEndNotifier, 'ended'>;
   readonly now: () => number;
 }
 

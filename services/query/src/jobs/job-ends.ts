@@ -1,7 +1,7 @@
 import { type Catalog, type ExportJobRecord, isExpired, isUnfinished } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { JobFailure, makeRoom } from '@waymark/jobs';
-import type { JobNotifier } from '@waymark/webhooks';
+import type { JobEndNotifier } from '@waymark/webhooks';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
 import type { WrittenFile } from './run-job.js';
@@ -17,7 +17,7 @@ export interface JobEndsDeps {
   readonly bytesMax: number;
   /** Public origin of the API with its path prefix, without a trailing slash. */
   readonly baseUrl: string;
-  readonly notifier: Pick<JobNotifier, 'ended'>;
+  readonly notifier: Pick<JobEndNotifier, 'ended'>;
   readonly now: () => number;
 }
 

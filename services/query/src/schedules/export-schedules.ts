@@ -2,7 +2,7 @@ import type { Catalog } from '@waymark/catalog';
 import type { ExportDeps } from '@waymark/export';
 import type { App, Logger } from '@waymark/http-kit';
 import { createGuardedAgents } from '@waymark/outbound';
-import type { JobNotifier } from '@waymark/webhooks';
+import type { JobEndNotifier } from '@waymark/webhooks';
 import type { Redis } from 'ioredis';
 import type { ReadRunners } from '../workspace-concurrency.js';
 import { createScheduleSaver } from './save-schedule.js';
@@ -25,7 +25,7 @@ export interface ExportSchedulesDeps
   readonly catalog: Catalog;
   readonly redis: Redis;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly notifier: Pick<JobNotifier, 'ended'>;
+  readonly notifier: Pick<JobEndNotifier, 'ended'>;
   readonly now: () => number;
 }
 

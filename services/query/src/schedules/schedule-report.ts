@@ -1,9 +1,9 @@
 import type { ExportScheduleRecord } from '@waymark/catalog';
-import type { JobNotifier } from '@waymark/webhooks';
+import type { JobEndNotifier } from '@waymark/webhooks';
 import { scheduleObject } from './schedule-object.js';
 
 /** Creates the function that sends the webhooks of a schedule: `export.completed` for a window, `export.failed` when it was disabled. */
-export function createScheduleReport(notifier: Pick<JobNotifier, 'ended'>) {
+export function createScheduleReport(notifier: Pick<JobEndNotifier, 'ended'>) {
   return async (schedule: ExportScheduleRecord): Promise<void> => {
     const { workspaceId, id, unreported, lastWindow, disabledAt } = schedule;
     const data = { job: null, schedule: scheduleObject(schedule) };

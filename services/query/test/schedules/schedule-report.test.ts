@@ -1,5 +1,5 @@
 import type { ExportScheduleRecord } from '@waymark/catalog';
-import type { JobNotifier } from '@waymark/webhooks';
+import type { JobEndNotifier } from '@waymark/webhooks';
 import { expect, test } from 'vitest';
 import { createScheduleReport } from '../../src/schedules/schedule-report.js';
 
@@ -21,7 +21,7 @@ function aSchedule(finishedAt: string): ExportScheduleRecord {
 }
 
 test('a window that is exported again is another end; a report that is repeated is not', async () => {
-  const ends: Parameters<JobNotifier['ended']>[0][] = [];
+  const ends: Parameters<JobEndNotifier['ended']>[0][] = [];
   const report = createScheduleReport({ ended: async (end) => void ends.push(end) });
   for (const finishedAt of ['2026-11-25T11:05:01.000Z', '2026-11-25T11:05:01.000Z', '2026-11-26T09:00:00.000Z']) {
     await report(aSchedule(finishedAt));
