@@ -1,9 +1,7 @@
 import { parseResourceId, type ResourceKind } from '@waymark/contract';
 import type { QueryParameters } from '../clickhouse/query-rows.js';
-import { normaliseKey } from '../model/link-key.js';
 import { storableText } from '../model/storable-text.js';
-
-const NOT_ASCII = /[\u0080-\uffff]/;
+import { storedAddressTexts } from './stored-address-texts.js';
 
 /** A condition of a list: constant SQL over the columns of a table. Values are passed only as parameters. */
 export interface SqlCondition {
@@ -71,12 +69,20 @@ export function contains(columns: readonly string[], text: string, parameter = '
 }
 
 /**
- * Like {@link contains}, for a column with a domain or short link. Its labels outside ASCII are stored in punycode, so such a label is
- * found only as a whole.
+ * Like {@link contains}, for a column with a domain or short link. Its parts outside ASCII are stored in punycode, so such a part is found
+ * only as a whole.
  */
 export function addressContains(column: string, text: string): SqlCondition {
   const asGiven = contains([column], text);
-  return NOT_ASCII.test(text) ? anyOf([asGiven, contains([column], normaliseKey(text), 'search_ascii')]) : asGiven;
+  const stored = storedAddressTexts(text);
+  if (asGiven === NOTHING || stored.length === 0) return asGiven;
+  return anyOf([
+    asGiven,
+    {
+      sql: `multiSearchAnyCaseInsensitive(${column}, {search_stored:Array(String)})`,
+      values: { search_stored: stored },
+    },
+  ]);
 }
 
 /** At least one of the conditions holds. */

@@ -119,6 +119,14 @@ function encodedWithSlashes(text: string): string {
 }
 
 /**
+ * The stored form of a key whose parts between full stops are encoded with their slashes, as dub encodes them: `xn--blog/mnchen-yhb` for
+ * `blog/münchen`. The text is one of Unicode, not punycode.
+ */
+export function storedWithSlashes(key: string): string {
+  return trimCharacter(key, '/').split(FULL_STOP).map(storedLabel).join('.');
+}
+
+/**
  * Other forms under which the link of a key is found too, because there are two ways to encode a path: dub encodes the parts between full
  * stops with their slashes, as if the path was a host name (`blog/münchen` is `xn--blog/mnchen-yhb`), Waymark also the parts between
  * slashes (`blog/xn--mnchen-3ya`). Every form is that of {@link normaliseKey}. Nearly all keys have none: those in ASCII, and those without

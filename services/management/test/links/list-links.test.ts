@@ -211,6 +211,24 @@ describe('GET /links', () => {
     expect(domains.map(({ slug }) => slug)).toEqual([link.domain]);
   });
 
+  it.each([
+    ['Übersicht', ['Übersicht', 'übersicht', 'ÜBERSICHT']],
+    ['docs/übersicht', ['docs/Übersicht', 'ÜBERSICHT', 'https://<host>/docs/Übersicht', '<host>/DOCS/ÜBERSICHT']],
+    ['Привет/мир', ['Привет', 'привет', 'ПРИВЕТ', 'Привет/мир', 'мир']],
+    ['xn--blog/mnchen-yhb', ['blog/münchen', 'Blog/MÜNCHEN', '/blog/münchen', 'https://<host>/blog/münchen']],
+    ['xn--blog/Mnchen-z5a', ['blog/MÜnchen', 'blog/münchen', '<host>/blog/München']],
+  ])('finds the key %s by its whole parts in any case, and by the whole key in either encoding', async (key, texts) => {
+    const caller = await aCaller(management);
+    const { status, body: link } = await caller.post({ url: 'https://a.com', key });
+    expect(status).toBe(200);
+    await caller.post({ url: 'https://a.com', key: 'ubersicht/munchen' });
+    for (const text of texts) {
+      const search = encodeURIComponent(text.replace('<host>', caller.host));
+      expect([text, await keys(`?search=${search}`, caller)]).toEqual([text, [link.key]]);
+      expect((await caller.get<number>(`/links/count?search=${search}`)).body).toBe(1);
+    }
+  });
+
   it('pages after and before a link, even when that link was deleted', async () => {
     const caller = await aCaller(management);
     const made: Link[] = [];
