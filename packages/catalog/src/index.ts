@@ -43,7 +43,16 @@ export {
 export { foreignDomain, LockedError, unavailable } from './model/errors.js';
 export { isExpired } from './model/is-expired.js';
 export * from './model/job-record-schemas.js';
-export { checkKey, isReservedKey, keyChars, normaliseKey, SITE_FILES, storedKey } from './model/link-key.js';
+export {
+  checkKey,
+  isReservedKey,
+  isServiceRoute,
+  keyChars,
+  normaliseKey,
+  otherKeyForms,
+  SITE_FILES,
+  storedKey,
+} from './model/link-key.js';
 export { isUnreadable } from './model/parse-record.js';
 export { API_READ } from './model/read-options.js';
 export * from './model/record-schemas.js';

@@ -1,13 +1,7 @@
 import type { WorkspaceRecord } from '@waymark/catalog';
-import { checkKey, keyChars, type NewLink, normaliseKey, randomKey } from '@waymark/catalog';
+import { checkKey, isServiceRoute, keyChars, type NewLink, normaliseKey, randomKey } from '@waymark/catalog';
 import { ApiError, planAtLeast, ROOT_KEY } from '@waymark/contract';
 
-/** Keys that are refused on the default domain, because their links would look like pages of the service itself. */
-const SERVICE_ROUTES: ReadonlySet<string> = new Set(
-  'admin api app auth billing blog contact dashboard docs help home login logout oauth pricing privacy register settings sign-in sign-up signin signup status support terms webhooks www'.split(
-    ' ',
-  ),
-);
 /** Keys of at most so many characters, before they are encoded in punycode, need a paid plan on the default domain. */
 const SHORT_KEY_CHARS = 3;
 
@@ -21,7 +15,7 @@ export function checkChosenKey(key: string, workspace: WorkspaceRecord, isShared
   checkKey(key);
   if (!isShared) return;
   const lookup = normaliseKey(key);
-  if (lookup === ROOT_KEY || SERVICE_ROUTES.has(lookup)) {
+  if (lookup === ROOT_KEY || isServiceRoute(lookup)) {
     throw new ApiError('conflict', `The key "${lookup}" is used by the service itself.`);
   }
   checkLength(lookup, workspace);

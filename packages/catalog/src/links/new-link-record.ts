@@ -1,5 +1,5 @@
 import { createResourceId } from '@waymark/contract';
-import { storedKey } from '../model/link-key.js';
+import { isReservedKey, isServiceRoute, storedKey } from '../model/link-key.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import { randomText } from '../model/tokens.js';
 import { readUtm } from './link-url.js';
@@ -80,7 +80,10 @@ export function prefixedKey(prefix: string | null | undefined, key: string): str
   return path ? `${path}/${key}` : key;
 }
 
-/** A random key, for a link whose request has none; seven characters by default. */
+/** A random key, for a link whose request has none; seven characters by default. Never one that no request may choose. */
 export function randomKey({ prefix, keyLength = RANDOM_KEY_CHARS }: Pick<NewLink, 'prefix' | 'keyLength'>): string {
-  return prefixedKey(prefix, randomText(keyLength));
+  for (;;) {
+    const key = prefixedKey(prefix, randomText(keyLength));
+    if (!isReservedKey(key) && !isServiceRoute(key)) return key;
+  }
 }

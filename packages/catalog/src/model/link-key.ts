@@ -34,6 +34,13 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...SITE_FILES,
 ]);
 
+/** Keys that are refused on the default domain, because their links would look like pages of the service itself. */
+const SERVICE_ROUTES: ReadonlySet<string> = new Set(
+  'admin api app auth billing blog contact dashboard docs help home login logout oauth pricing privacy register settings sign-in sign-up signin signup status support terms webhooks www'.split(
+    ' ',
+  ),
+);
+
 /** More than a label of any key has: NFC makes at most three characters of one. A longer one is neither encoded nor decoded. */
 const LABEL_CHARS_MAX = 3 * KEY_CHARS_MAX;
 
@@ -182,6 +189,11 @@ export function checkKey(key: string, field = 'key'): void {
 /** Whether no link may have the key, in any case and encoding, because every link domain serves its path itself. */
 export function isReservedKey(key: string): boolean {
   return RESERVED.has(normaliseKey(key));
+}
+
+/** Whether the link of the key would look like a page of the service itself, in any case and encoding. */
+export function isServiceRoute(key: string): boolean {
+  return SERVICE_ROUTES.has(normaliseKey(key));
 }
 
 function hasForbiddenForm(lookup: string): boolean {

@@ -5,7 +5,15 @@ import { aWorkspace, outcomes } from '../test-catalog.js';
 
 /** The name rows of random keys are inserted before it is checked that the keys are free. */
 
-const { draws, ids } = vi.hoisted(() => ({ draws: [] as string[], ids: [] as string[] }));
+const { draws, ids, texts } = vi.hoisted(() => ({
+  draws: [] as string[],
+  ids: [] as string[],
+  texts: [] as string[],
+}));
+vi.mock('../../src/model/tokens.js', async (original) => {
+  const real = await original<typeof import('../../src/model/tokens.js')>();
+  return { ...real, randomText: (length: number) => texts.shift() ?? real.randomText(length) };
+});
 vi.mock('../../src/links/new-link-record.js', async (original) => {
   const real = await original<typeof import('../../src/links/new-link-record.js')>();
   return {
@@ -55,6 +63,17 @@ it('a random key that is taken is replaced by another, and its owner keeps it', 
   expect((await stores.catalog().links.findByAddress(host, 'taken-1'))?.id).toBe(owner.id);
   expect(await rowsOf('taken-1')).toBe(2);
   expect(await catalog.links.count(workspaceId, { showArchived: true })).toBe(3);
+});
+
+it.each([
+  [undefined, ['API', 'www', 'App', 'k3y'], 'k3y'],
+  ['track', ['click', 'Click', 'clock'], 'track/clock'],
+])('a random key is never one that no request may choose: with the prefix %s', async (prefix, drawn, key) => {
+  // The first random key is used to check the prefix only.
+  draws.push(`${prefix}/probe`);
+  texts.push(...drawn);
+  const link = { domain: host, prefix, keyLength: 5, url: 'https://acme.com' };
+  expect((await catalog.links.create(workspaceId, link)).key).toBe(key);
 });
 
 it('concurrent creations with the same random keys get different keys', async () => {

@@ -152,6 +152,15 @@ describe('POST /links/bulk', () => {
       400,
       'bad_request',
     ],
+    [
+      'two links with one key in both encodings',
+      [
+        { url: URL_A, key: 'blog/münchen' },
+        { url: URL_A, key: 'xn--blog/mnchen-yhb' },
+      ],
+      400,
+      'bad_request',
+    ],
   ])('refuses %s as a whole', async (_what, body, status, code) => {
     expect(codeOf(await bulkPost(body))).toEqual([status, code]);
   });

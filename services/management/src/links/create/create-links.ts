@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { type KeyCaller, linkVisibility, type NewLink, normaliseKey } from '@waymark/catalog';
+import { type KeyCaller, linkVisibility, type NewLink, normaliseKey, otherKeyForms } from '@waymark/catalog';
 import { ApiError, type CreateLinkBody, domainName, fieldError, type Link, type LinkError } from '@waymark/contract';
 import {
   checkBulkImage,
@@ -11,15 +11,17 @@ import {
 } from '@waymark/link-rules';
 import type { LinkDeps } from '../link-deps.js';
 
-/** @throws ApiError bad_request when two links have the same domain and key */
+/** @throws ApiError bad_request when two links have the same domain and key, in any encoding */
 function checkDistinct(bodies: readonly CreateLinkBody[], fallbackDomain: string | undefined): void {
   const addresses = new Set<string>();
   for (const [index, { domain, key }] of bodies.entries()) {
     if (!key) continue;
-    const address = `${domain ? domainName(domain) : fallbackDomain}/${normaliseKey(key)}`;
-    if (addresses.has(address))
-      throw fieldError('invalid_combination', `[${index}].key`, `${address} is used twice`, 'bad_request');
-    addresses.add(address);
+    const lookUpKeys = [normaliseKey(key), ...otherKeyForms(key)];
+    const forms = lookUpKeys.map((form) => `${domain ? domainName(domain) : fallbackDomain}/${form}`);
+    const used = forms.find((form) => addresses.has(form));
+    if (used !== undefined)
+      throw fieldError('invalid_combination', `[${index}].key`, `${used} is used twice`, 'bad_request');
+    for (const form of forms) addresses.add(form);
   }
 }
 
