@@ -33,6 +33,10 @@ const OFFSETS: ReadonlyMap<string, number> = new Map(
     pdt: -420,
   }),
 );
+
+/** UTC offset in minutes of a zone abbreviation in lower case. */
+export const zoneOffset = (name: string): number | undefined => OFFSETS.get(name);
+
 const ZONED = /^(?<rest>.+) (?<name>[a-z]+)$/;
 
 /** A phrase split into the words for a day and a time of day. */
@@ -68,7 +72,7 @@ function expandPartOfDay(phrase: string): string {
  */
 export function splitTime(phrase: string): TimedPhrase | undefined {
   const { rest = '', name = '' } = ZONED.exec(phrase)?.groups ?? {};
-  const offsetMinutes = OFFSETS.get(name);
+  const offsetMinutes = zoneOffset(name);
   if (offsetMinutes === undefined) return splitClock(phrase);
   const timed = splitClock(rest);
   return timed && { ...timed, offsetMinutes };

@@ -1,10 +1,11 @@
 import { DATE_CHARS_MAX, fieldError } from '@waymark/contract';
 import { midnightOf } from './calendar.js';
+import { zoneOffset } from './clock-times.js';
 import { parseNaturalDate } from './natural-date.js';
 import type { DateContext, ParsedDate } from './parsed-date.js';
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})/;
-const TIME = /^[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?/i;
+const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})/;
+const TIME = /^[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?/i;
 const OFFSET = /^ ?(?:Z|UTC|GMT|(?:UTC|GMT)?([+-])(\d{2}|\d(?=:|$))(?::?(\d{2}))?)$/i;
 
 function timeOf(match: RegExpExecArray): number | undefined {
@@ -14,11 +15,14 @@ function timeOf(match: RegExpExecArray): number | undefined {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-/** Parses a UTC offset to milliseconds; an empty text means UTC. */
+/** Parses a UTC offset, or the name of a zone that means one, to milliseconds; an empty text means UTC. */
 function offsetOf(text: string): number | undefined {
   if (text === '') return 0;
   const match = OFFSET.exec(text);
-  if (match === null) return undefined;
+  if (match === null) {
+    const minutes = zoneOffset(text.trim().toLowerCase());
+    return minutes === undefined ? undefined : minutes * 60_000;
+  }
   const [, sign, hours = '0', minutes = '0'] = match;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
@@ -67,10 +71,11 @@ export function parseDate(parameter: string, text: string, context: DateContext)
       'is ambiguous: write the year first, as in 2026-03-04, or the name of the month, as in 4 mar 2026',
     );
   }
-  const date = parseIso(text.trim()) ?? parseNaturalDate(text, context);
+  const phrase = text.trim().replace(/\s+/g, ' ');
+  const date = parseIso(phrase) ?? parseNaturalDate(phrase, context);
   if (date !== undefined) return date;
   const rule =
     'must be a date such as 2026-03-04, 2026-03-04T12:30:00Z, yesterday, 7 days ago, last month, jan 5 or Q1 2026';
-  const hint = lacksPlus(text.trim()) ? '; the + of an offset is written %2B in a query' : '';
+  const hint = lacksPlus(phrase) ? '; the + of an offset is written %2B in a query' : '';
   throw fieldError('invalid_format', parameter, rule + hint);
 }

@@ -18,12 +18,63 @@ test.each([
   ['2026-03-04 12:30:00 +0530', 'UTC', '2026-03-04T07:00:00.000Z'],
   ['2026-03-04 12:30 UTC+1', 'UTC', '2026-03-04T11:30:00.000Z'],
   ['2026-03-04 12:30 PST', 'UTC', '2026-03-04T20:30:00.000Z'],
+  ['2026-03-04T12:30 pst', 'Asia/Kolkata', '2026-03-04T20:30:00.000Z'],
+  ['2026-03-04T12:30:00.5  CET', 'Asia/Kolkata', '2026-03-04T11:30:00.500Z'],
   ['2026/03/04 5pm cet', 'UTC', '2026-03-04T16:00:00.000Z'],
   ['13:00 UTC', 'America/New_York', '2026-11-21T13:00:00.000Z'],
   ['yesterday 12:30pm EST', 'Asia/Kolkata', '2026-11-20T17:30:00.000Z'],
   ['5 jan 2026 14:00 PST', 'UTC', '2026-01-05T22:00:00.000Z'],
 ])('a time with an explicit zone ignores the zone of the request: %s in %s', (text, timezone, expected) => {
   expect(rangeOf(text, timezone)).toBe(expected);
+});
+
+test.each([
+  ...[
+    ['WET', 0],
+    ['WEST', 1],
+    ['CET', 1],
+    ['CEST', 2],
+    ['EET', 2],
+    ['EEST', 3],
+  ],
+  ...[
+    ['EST', -5],
+    ['EDT', -4],
+    ['CST', -6],
+    ['CDT', -5],
+    ['MST', -7],
+    ['MDT', -6],
+    ['PST', -8],
+    ['PDT', -7],
+  ],
+] as [string, number][])('the clocks of %s are %i hours ahead of UTC', (name, hours) => {
+  const expected = new Date(Date.UTC(2026, 6, 4, 12 - hours, 30)).toISOString();
+  expect(rangeOf(`2026-07-04T12:30 ${name}`, 'Asia/Kolkata')).toBe(expected);
+  expect(rangeOf(`4 jul 2026 12:30 ${name}`, 'Asia/Kolkata')).toBe(expected);
+});
+
+test.each([
+  ['2026-03-04  12:30', '2026-03-04T12:30:00.000Z'],
+  ['2026-03-04 \t12:30:15', '2026-03-04T12:30:15.000Z'],
+  ['2026-03-04T12:30:00  +01:00', '2026-03-04T11:30:00.000Z'],
+  ['2026-03-04  12:30:00   Z', '2026-03-04T12:30:00.000Z'],
+  ['2026-03-04 9:30', '2026-03-04T09:30:00.000Z'],
+  ['2026-03-04T9:30:05.250', '2026-03-04T09:30:05.250Z'],
+  ['2026-03-04 9:30 +01:00', '2026-03-04T08:30:00.000Z'],
+  ['2026-3-4 9:30', '2026-03-04T09:30:00.000Z'],
+  ['2026-3-14T12:30Z', '2026-03-14T12:30:00.000Z'],
+])('an ISO time is UTC in every zone, however many spaces or digits it has: %j', (text, expected) => {
+  for (const timezone of ['UTC', 'America/New_York', 'Asia/Kolkata']) expect(rangeOf(text, timezone)).toBe(expected);
+});
+
+test.each([
+  ['this morning', '2026-11-21T06:00:00.000Z'],
+  ['noon', '2026-11-21T12:00:00.000Z'],
+  ['tomorrow afternoon', '2026-11-22T15:00:00.000Z'],
+  ['yesterday evening', '2026-11-20T20:00:00.000Z'],
+  ['tonight', '2026-11-21T22:00:00.000Z'],
+])('a part of the day is its hour: %s', (text, expected) => {
+  expect(rangeOf(text, 'UTC')).toBe(expected);
 });
 
 test.each([
