@@ -39,8 +39,8 @@ function itemsOf(list: CsvOrList): string[] {
 }
 
 /**
- * The tags that a body requests: those of `tagIds` and `tagNames`, and that of the deprecated `tagId` if there is no `tagIds`. Undefined =
- * the body has none of these fields.
+ * The tags that a body requests: those of `tagIds` and `tagNames`, and that of the deprecated `tagId` if there is no `tagIds`, and no
+ * `tagNames` that is empty or null, which removes all tags. Undefined = the body has none of these fields.
  */
 export function requestedTags({
   tagIds,
@@ -48,8 +48,10 @@ export function requestedTags({
   tagId,
 }: ReferenceFields): { ids: string[]; names: string[] } | undefined {
   if (tagIds === undefined && tagNames === undefined && tagId === undefined) return undefined;
-  const ids = itemsOf(tagIds === undefined && tagId ? [tagId] : tagIds);
-  return { ids: [...new Set(ids)], names: [...new Set(itemsOf(tagNames))] };
+  const names = itemsOf(tagNames);
+  const isTagIdRead = tagIds === undefined && (tagNames === undefined || names.length > 0);
+  const ids = itemsOf(isTagIdRead && tagId ? [tagId] : tagIds);
+  return { ids: [...new Set(ids)], names: [...new Set(names)] };
 }
 
 /** Maximum number of different names of tags in a request, in all of its links together, because each name is a look-up of its own. */

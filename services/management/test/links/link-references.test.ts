@@ -46,6 +46,10 @@ describe('tags of a link', () => {
     ['ids, which beat the deprecated id', () => ({ tagIds: [news], tagId: sale }), ['News']],
     ['null for the ids, which beats the deprecated id', () => ({ tagIds: null, tagId: sale }), []],
     ['the deprecated id', () => ({ tagId: sale }), ['Sale']],
+    ['no names, which beat the deprecated id', () => ({ tagNames: [], tagId: sale }), []],
+    ['an empty text of names, which beats it too', () => ({ tagNames: ' ', tagId: sale }), []],
+    ['null for the names, which beats it too', () => ({ tagNames: null, tagId: sale }), []],
+    ['ids beside no names', () => ({ tagIds: [sale], tagNames: [] }), ['Sale']],
     ['none', () => ({ tagIds: [] }), []],
     ['null', () => ({ tagId: null }), []],
   ])('are given by %s', async (_what, fields, names) => {
@@ -80,6 +84,16 @@ describe('tags of a link', () => {
     const { body } = await acme.call<Link>(method, `/links/${link.id}`, { ...sent, title: 'x' });
     expect(body).toEqual({ ...link, title: 'x', updatedAt: body.updatedAt });
   });
+
+  it.each([[[]], [''], [null]])(
+    'are all removed by tagNames %j when a link is sent back with its tagId',
+    async (tagNames) => {
+      const { body: link } = await acme.post({ url: URL_A, tagIds: [sale, news] });
+      expect(tagsOf(await acme.call('PATCH', `/links/${link.id}`, { ...link, tagNames }))).toEqual([]);
+      const twice = { tagNames, tagId: sale };
+      for (const _time of [1, 2]) expect(tagsOf(await acme.call('PATCH', `/links/${link.id}`, twice))).toEqual([]);
+    },
+  );
 
   it('are replaced by another deprecated id, by the same one beside names, and in bulk changes', async () => {
     const { body: link } = await acme.post({ url: URL_A, tagIds: [sale, news] });
