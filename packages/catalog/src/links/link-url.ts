@@ -41,12 +41,16 @@ export function requireUrl(field: string, text: string): string {
  */
 export type UtmChanges = Readonly<Partial<Record<(typeof UTM_TEMPLATE_FIELDS)[number], string | null | undefined>>>;
 
+/** A value as it is set: with a space in place of its first plus sign. */
+const withSpace = (value: string) => value.replace('+', ' ');
+
 /** The changes that have an effect: not the removal of a parameter that the URL lacks, nor the value that the parameter already has. */
 function effectiveChanges({ searchParams }: URL, changes: UtmChanges): { field: string; value: string | undefined }[] {
   return UTM_TEMPLATE_FIELDS.flatMap((field) => {
     const value = changes[field] || undefined;
     if (changes[field] === undefined) return [];
-    const isThere = value === undefined ? !searchParams.has(field) : searchParams.get(field) === value;
+    const present = searchParams.get(field);
+    const isThere = value === undefined ? !searchParams.has(field) : present === value || present === withSpace(value);
     return isThere ? [] : [{ field, value }];
   });
 }
@@ -62,7 +66,7 @@ export function mergeUtm(url: string, changes: UtmChanges): string {
   const effective = effectiveChanges(parsed, changes);
   for (const { field, value } of effective) {
     if (value === undefined) parsed.searchParams.delete(field);
-    else parsed.searchParams.set(field, value.replace('+', ' '));
+    else parsed.searchParams.set(field, withSpace(value));
   }
   return effective.length === 0 ? url : parsed.href;
 }

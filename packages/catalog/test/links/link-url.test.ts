@@ -69,6 +69,12 @@ describe('UTM fields', () => {
     expect(mergeUtm(url, changes)).toBe(url);
   });
 
+  it('that repeat a value with a plus sign leave a URL unchanged that has it, encoded or as a space', () => {
+    const changes = { utm_source: 'a+b+c', utm_medium: 'd+e' };
+    const url = 'https://a.com/?flag&utm_source=a+b%2Bc&utm_medium=d%2Be';
+    expect(mergeUtm(url, changes)).toBe(url);
+  });
+
   it('are read back from the final URL, decoded', () => {
     expect(readUtm('https://a.com/?utm_source=caf%C3%A9+x&utm_content=')).toEqual({
       utm_source: 'café x',
