@@ -53,11 +53,23 @@ function visited(url: string): string {
   return [`${before}${before.includes('?') ? '&' : '?'}dub=1`, ...fragment].join('#');
 }
 
+/** Stores leads of the link, each a millisecond after the other. */
+async function storeLeads(link: LinkRecord, url: string, count: number, firstMs: number): Promise<void> {
+  const linkId = parseResourceId('link', link.id) ?? '';
+  const ids = { workspaceId: parseResourceId('workspace', workspaceId) ?? '', linkId };
+  const rows = Array.from({ length: count }, (_, index) => {
+    const timestampMs = firstMs + index;
+    return aLead({ click: aClick({ ...ids, timestampMs, url: visited(url) }), timestampMs });
+  });
+  await insertLeads(database.client, rows);
+}
+
 /** A link whose test began two hours ago and ended `endedHoursAgo`, or is still running if that is negative; with leads of each destination. */
 async function aTest(
   endedHoursAgo: number,
   leads: Readonly<Record<string, number>>,
   variants: readonly string[] = [A, B],
+  fields: Partial<LinkRecord> = {},
 ): Promise<LinkRecord> {
   keys += 1;
   const startedMs = Date.now() - 2 * HOUR_MS;
@@ -69,20 +81,9 @@ async function aTest(
     testVariants: variants.map((url) => ({ url, percentage: 100 / variants.length })),
     testStartedAt: new Date(startedMs).toISOString(),
     testCompletedAt: new Date(Date.now() - endedHoursAgo * HOUR_MS).toISOString(),
+    ...fields,
   });
-  const rows = Object.entries(leads).flatMap(([url, count]) =>
-    Array.from({ length: count }, (_, index) => {
-      const timestampMs = startedMs + 60_000 + index;
-      const click = aClick({
-        workspaceId: parseResourceId('workspace', workspaceId) ?? '',
-        linkId: parseResourceId('link', link.id) ?? '',
-        timestampMs,
-        url: visited(url),
-      });
-      return aLead({ click, timestampMs });
-    }),
-  );
-  await insertLeads(database.client, rows);
+  for (const [url, count] of Object.entries(leads)) await storeLeads(link, url, count, startedMs + 60_000);
   return link;
 }
 
@@ -146,6 +147,24 @@ describe('an A/B test that has ended', () => {
     await run({ random: () => 0.9 });
     expect(await urlOf(none)).toBe(BEFORE);
     expect(await urlOf(tie)).toBe(B);
+  });
+
+  it('counts the leads from its start, or else from the creation of the link, until its end', async () => {
+    const links: LinkRecord[] = [];
+    const createdAt = new Date(Date.now() - 1.5 * HOUR_MS).toISOString();
+    for (const fields of [{}, { testStartedAt: null, createdAt }]) {
+      for (const isEarly of [true, false]) {
+        const link = await aTest(1, {}, [A, B], fields);
+        const startMs = Date.parse(link.testStartedAt ?? createdAt);
+        const endMs = Date.parse(link.testCompletedAt ?? '');
+        for (const atMs of [startMs, endMs - 1]) await storeLeads(link, A, 1, atMs);
+        await storeLeads(link, B, 3, isEarly ? startMs - 60_000 : endMs);
+        links.push(link);
+      }
+    }
+    await setBackCursor();
+    await run();
+    expect(await Promise.all(links.map(urlOf))).toEqual([A, A, A, A]);
   });
 
   it.each([

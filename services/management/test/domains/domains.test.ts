@@ -23,6 +23,8 @@ beforeAll(async () => {
 afterAll(() => management.close());
 
 const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
+/** A data URL with that many groups of four characters. */
+const logoOf = (groups: number) => `data:image/png;base64,${'AAAA'.repeat(groups)}`;
 const aSlug = () => `d${next++}.${acme.host}`;
 const create = (caller: Caller, body: unknown) => caller.call<Domain>('POST', '/domains', body);
 const slugsOf = async (caller: Caller) =>
@@ -75,6 +77,8 @@ describe('POST /domains', () => {
     ['a text that is no URL', { slug: 'x.acme.com', notFoundUrl: 'no url' }, 422],
     ['a file that is no JSON', { slug: 'x.acme.com', assetLinks: '{' }, 422],
     ['a logo that codes are not drawn with', { slug: 'jpeg.acme.com', logo: 'data:image/jpeg;base64,/9j/4AAQ' }, 201],
+    ['a logo of 99,998 characters', { slug: 'logo.acme.com', logo: logoOf(24_994) }, 201],
+    ['a logo of 100,002 characters', { slug: 'x.acme.com', logo: logoOf(24_995) }, 422],
     ['a logo that is no image', { slug: 'x.acme.com', logo: 'javascript:alert(1)' }, 422],
   ])('%s answers %i', async (_what, body, status) => {
     expect((await create(acme, body)).status).toBe(status);

@@ -1,5 +1,5 @@
 import { type Link, linkSchema, PLANS } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Answer,
   aCaller,
@@ -320,6 +320,13 @@ it('a title or a description is never cut in the middle of a character', async (
   expect([body.title, body.description]).toEqual([`${'t'.repeat(116)}...`, `${'😀'.repeat(118)}...`]);
 });
 
+it('an image as data URL has at most 100,000 characters', async () => {
+  const [image = '', longer = ''] = [24_994, 24_995].map((count) => `data:image/png;base64,${'AAAA'.repeat(count)}`);
+  expect([image.length, longer.length]).toEqual([99_998, 100_002]);
+  expect((await acme.post({ url: URL_A, image })).body.image).toBe(image);
+  expect(codeOf(await acme.post({ url: URL_A, image: longer }))).toEqual([422, 'unprocessable_entity']);
+});
+
 describe('the shared domain', () => {
   const SERVICE_NAMES =
     'admin api app auth billing blog contact dashboard docs help home login logout oauth pricing privacy register settings sign-in sign-up signin signup status support terms webhooks www'.split(
@@ -347,6 +354,17 @@ describe('the shared domain', () => {
     expect(codeOf(await free.post({ url: URL_A, key: 'api' }))).toEqual([409, 'conflict']);
     expect((await acme.post({ url: URL_A, key: 'api' })).status).toBe(200);
     expect((await acme.post({ url: URL_A, key: 'abc', domain: DEFAULT_DOMAIN })).status).toBe(200);
+  });
+
+  it('has no such rules for the workspace that has registered it', async () => {
+    const { workspaceId, token, host } = await aCaller(management, 'free');
+    const other = await startManagement(Date.now, { defaultDomain: host }, management);
+    onTestFinished(() => other.close());
+    const owner = callerWith(other, workspaceId, token, host);
+    for (const some of [{ key: 'admin' }, { key: 'Docs', domain: host }, { key: 'ab' }, { keyLength: 3 }])
+      expect([some, (await owner.post({ url: URL_A, ...some })).status]).toEqual([some, 200]);
+    const stranger = await aCaller(other, 'free', false);
+    expect(codeOf(await stranger.post({ url: URL_A, key: 'login' }))).toEqual([409, 'conflict']);
   });
 
   it('is random for an empty key, which a change ignores', async () => {

@@ -214,15 +214,20 @@ describe('PUT /links/upsert', () => {
   it('answers 409 and changes nothing if the link is overtaken again and again', async () => {
     const link = await aLink({ url: 'https://acme.com/busy' });
     const lead = (url: string) => updateMany(acme.workspaceId, [link.id], (record) => ({ ...record, url }));
-    vi.spyOn(management.catalog.links, 'updateMany').mockImplementation(async (...change) => {
+    const overtaken: Catalog['links']['updateMany'] = async (...change) => {
       await lead('https://acme.com/elsewhere');
       const stored = await updateMany(...change);
       await lead(link.url);
       return stored;
-    });
+    };
+    const changes = vi.spyOn(management.catalog.links, 'updateMany').mockImplementation(overtaken);
     expect(codeOf(await upsert(link.url))).toEqual([409, 'conflict']);
+    expect(changes).toHaveBeenCalledTimes(5);
     expect((await acme.get(`/links/${link.id}`)).body).toMatchObject({ url: link.url, title: null });
     expect((await acme.get<Link[]>(`/links?search=${encodeURIComponent(link.url)}`)).body).toHaveLength(1);
+    changes.mockReset().mockImplementation(updateMany);
+    for (let time = 1; time < 5; time++) changes.mockImplementationOnce(overtaken);
+    expect(await upsert(link.url)).toMatchObject({ status: 200, body: { id: link.id, title: 'Title' } });
   });
 });
 

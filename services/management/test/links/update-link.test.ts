@@ -117,9 +117,8 @@ describe('PATCH /links/{linkId}', () => {
     expect(noted?.startsWith(body.testCompletedAt)).toBe(true);
   });
 
-  it('null clears a field, absent fields stay unchanged', async () => {
+  it('null clears a field, as an empty text does in most; absent fields stay unchanged', async () => {
     const fields = {
-      externalId: 'clear-me',
       title: 'Title',
       description: 'Text',
       password: 'secret',
@@ -135,11 +134,14 @@ describe('PATCH /links/{linkId}', () => {
       testStartedAt: '2026-01-01',
       testCompletedAt: '2026-02-01',
     };
-    const link = await aLink(fields);
-    const nulls = Object.fromEntries(Object.keys(fields).map((field) => [field, null]));
-    const { body } = await patch(link, nulls);
-    expect(body).toEqual({ ...link, ...nulls, updatedAt: body.updatedAt });
-    expect((await acme.get('/links/ext_clear-me')).status).toBe(404);
+    const nulls = Object.fromEntries([...Object.keys(fields), 'externalId'].map((field) => [field, null]));
+    for (const blank of [null, '']) {
+      const link = await aLink({ ...fields, externalId: 'clear-me' });
+      const texts = Object.fromEntries(Object.keys(fields).map((field) => [field, blank]));
+      const { body } = await patch(link, { ...texts, geo: null, externalId: null });
+      expect(body).toEqual({ ...link, ...nulls, updatedAt: body.updatedAt });
+      expect((await acme.get('/links/ext_clear-me')).status).toBe(404);
+    }
   });
 
   it('utm fields set and remove parameters of the destination; its other parameters stay', async () => {
