@@ -35,7 +35,7 @@ const date = (meaning: string) =>
  * need the workspace, its plan or other fields. Unknown fields are ignored.
  */
 export const createLinkBodySchema = z.object({
-  url: url.describe('Destination: a URL of any scheme, or a host, which gets `https://` in front.'),
+  url: url.describe('Destination: a URL of any scheme, or a host without a port, which gets `https://` in front.'),
   domain: z
     .string()
     .max(190)
@@ -60,7 +60,7 @@ export const createLinkBodySchema = z.object({
     .string()
     .max(255)
     .nullish()
-    .describe('Your own id of a tenant. If a partner has it, the link becomes that partner’s.'),
+    .describe('Your own id of a tenant. If an enrolled partner has it, the link becomes that partner’s.'),
   programId: nameText.nullish().describe('Id of the partner program.'),
   partnerId: nameText.nullish().describe('Id of the partner of the link.'),
   trackConversion: z
@@ -73,11 +73,17 @@ export const createLinkBodySchema = z.object({
   publicStats: z.boolean().optional().describe('Stored and shown; without effect.'),
   tagIds: csvOrList
     .nullish()
-    .describe('Ids of the tags of the link, together with `tagNames`. An empty list removes all tags.'),
+    .describe(
+      'Ids of the tags of the link, together with `tagNames`. An empty list, without `tagNames`, removes all tags.',
+    ),
   tagNames: csvOrList
     .nullish()
-    .describe('Names of the tags of the link in any case, together with `tagIds`. An empty list removes all tags.'),
-  tagId: nameText.nullish().describe('Deprecated: a single id; ignored beside `tagIds`.'),
+    .describe(
+      'Names of the tags of the link in any case, together with `tagIds`. An empty list, without `tagIds`, removes all tags.',
+    ),
+  tagId: nameText
+    .nullish()
+    .describe('Deprecated: a single id; ignored beside `tagIds`, and beside an empty `tagNames`.'),
   folderId: nameText.nullish().describe('Id of a folder; `null` or an empty text takes the link out of its folder.'),
   comments: text.nullish().describe('Comments on the link; visitors do not see them.'),
   expiresAt: date('Time from which visits are not let through any more:'),
@@ -121,7 +127,7 @@ export const createLinkBodySchema = z.object({
     .max(4)
     .nullish()
     .describe('Variants of an A/B test; needs `trackConversion`. The percentages add up to 100.'),
-  testStartedAt: date('Start of the A/B test:'),
+  testStartedAt: date('Time from which leads of the A/B test count; visitors get the variants at once:'),
   testCompletedAt: date('End of the A/B test, after which the variant with the most leads becomes `url`:'),
   webhookIds: z
     .array(nameText)

@@ -16,7 +16,9 @@ export const linkFilterShape = {
   tagIds: queryList.describe('Only links with at least one of these tags.'),
   tagNames: queryList.describe('Only links with at least one tag of these names.'),
   folderId: queryText.describe('Only links of this folder; `unsorted` for links in no folder.'),
-  search: queryText.describe('Part of the short link or of the destination, in any case.'),
+  search: queryText.describe(
+    'Part of the short link or of the destination, in any case; keys outside ASCII by whole parts between `/` and `.`.',
+  ),
   userId: queryText.describe('Only links that a key of this user has created.'),
   tenantId: queryText.describe('Only links with this `tenantId`.'),
   partnerId: queryText.describe('Only links of this partner.'),

@@ -87,7 +87,7 @@ export const linkSchema = z.strictObject({
   testVariants: testVariantsSchema
     .nullable()
     .describe('Variants of an A/B test; they take the place of `url` while the test runs.'),
-  testStartedAt: text.describe('Start of the A/B test.'),
+  testStartedAt: text.describe('Time from which leads of the A/B test count.'),
   testCompletedAt: text.describe('End of the A/B test, after which the variant with the most leads becomes `url`.'),
   userId: text.describe('Id of the user whose key created the link.'),
   workspaceId: z.string().describe('Id of the workspace, `ws_…`.'),
