@@ -5,7 +5,8 @@ import { createSubjectHash } from '../../src/erasures/subject-hash.js';
 import type { ErasureRecord } from '../../src/model/job-record-schemas.js';
 
 const WORKSPACE = formatResourceId('workspace', '7');
-const subjects = createSubjectHash(Buffer.alloc(32, 7), []);
+const [KEY, OTHER_KEY] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)] as const;
+const ofKey = createSubjectHash(KEY, []);
 const customer = (number: number) => formatResourceId('customer', String(number));
 const change = (number: number) => ({
   ...{ names: [], counted: [], isRecounted: false },
@@ -33,7 +34,7 @@ function store(number: number, version: number, fields: Partial<ErasureRecord> =
   stored.set(String(number), { version, record });
 }
 
-function reader() {
+function reader(subjects = ofKey) {
   const deps: ErasedPeopleDeps = {
     async *versions() {
       reads.push('versions');
@@ -170,7 +171,7 @@ it('a click of several erasures is deleted as long as one of them deletes it', a
 
 it('of several erasures of an external id, a queued customer belongs to the oldest that was accepted after it', async () => {
   const at = (ms: number) => new Date(ms).toISOString();
-  const subjectHash = subjects.current(WORKSPACE, 'ann');
+  const subjectHash = ofKey.current(WORKSPACE, 'ann');
   store(3, 5, { subjectHash, createdAt: at(3_000), customerIds: [] });
   store(1, 5, { subjectHash, createdAt: at(1_000), customerIds: [] });
   store(2, 5, { subjectHash, createdAt: at(2_000), customerIds: [] });
@@ -178,4 +179,19 @@ it('of several erasures of an external id, a queued customer belongs to the olde
   const createdAt = (ms: number) => now?.erasureOf('7', String(BigInt(ms) << 22n), 'ann')?.createdAt;
   expect([500, 1_500, 2_500, 3_500].map(createdAt)).toEqual([at(1_000), at(2_000), at(3_000), undefined]);
   expect(now?.erasureOf('8', '1', 'ann')).toBeUndefined();
+});
+
+it('a queued customer of a person who was erased before or during a rotation is recognised while both keys are accepted', async () => {
+  const ofOther = createSubjectHash(OTHER_KEY, []);
+  store(1, 5, { customerIds: [], subjectHash: ofKey.current(WORKSPACE, 'before') });
+  store(2, 5, { customerIds: [], subjectHash: ofOther.current(WORKSPACE, 'during') });
+  const [before, during] = [1, 2].map((number) => formatResourceId('erasure', String(number)));
+  const recognised = async (subjects = ofKey) => {
+    const people = await reader(subjects).current();
+    return ['before', 'during'].map((externalId) => people?.erasureOf('7', '3', externalId)?.id);
+  };
+  expect(await recognised(createSubjectHash(KEY, [OTHER_KEY]))).toEqual([before, during]);
+  expect(await recognised(createSubjectHash(OTHER_KEY, [KEY]))).toEqual([before, during]);
+  // Therefore docs/runbooks/rotating-keys.md has the previous key accepted for 31 days.
+  expect(await recognised(ofOther)).toEqual([undefined, during]);
 });
