@@ -26,6 +26,7 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/clickhouse-embedded/src/engine/deduplication-log.ts repairDeduplicationLogs',
   'packages/clickhouse/src/clickhouse-address.ts parseClickHouseAddress',
   'packages/clickhouse/src/migrations/migration-files.ts readMigrationFiles',
+  'packages/config/src/data-dir-lock.ts lockDataDir',
   'packages/config/src/restored-mark.ts readRestoredMark',
   'packages/config/src/restored-mark.ts removeRestoredMark',
   'packages/config/src/run-state.ts readRunState',
@@ -44,7 +45,6 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/cli/src/backup/data-files.ts hasData',
   'services/cli/src/backup/data-files.ts listData',
   'services/cli/src/export/export-output.ts openFileOutput',
-  'services/standalone/src/data-dir/data-dir-lock.ts lockDataDir',
   'services/standalone/src/first-key.ts findFirstKey',
   'services/standalone/src/first-key.ts removeFirstKey',
 ]);

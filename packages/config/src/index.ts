@@ -1,4 +1,5 @@
 export * from './admin-key.js';
+export { DataDirInUseError, type DataDirLock, type LockHolder, lockDataDir } from './data-dir-lock.js';
 export * from './describe-settings.js';
 export * from './embedded-password.js';
 export * from './environment.js';

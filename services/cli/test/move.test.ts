@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClickHouseClient, createClickHouseClient, migrate } from '@waymark/clickhouse';
 import { environmentWith } from '@waymark/config';
@@ -98,11 +98,13 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
     return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
   }
 
-  test('continues after kill -9, and after the loss of the target, with every row once and the source as it was', async () => {
+  test('continues after kill -9, and after the loss of the target, with every row once and the source as it was, of which no backup is made meanwhile', async () => {
     const { env, args } = moving();
     const killed = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
     const killedExit = exitOf(killed);
     await untilCopied(3);
+    const backup = await runCommand({ DATA_DIR: dataDir }, 'backup', `${dataDir}-backup`);
+    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('waymark move runs on')]);
     killed.kill('SIGKILL');
     expect(await killedExit).toBe('SIGKILL');
     await expireLease();
@@ -127,6 +129,7 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
     for (const output of [stderr, stdout, finished.stdout, finished.stderr])
       expect(output).not.toContain(env.MOVE_TO_PASSWORD);
     expect(await contents(target)).toEqual(before);
+    expect(existsSync(join(dataDir, 'run', 'supervisor.lock'))).toBe(false);
     expect(await withStore(dataDir, contents)).toEqual(before);
 
     const again = await runCommand(env, ...args);

@@ -30,7 +30,7 @@ it('a restore has the next start prepare the stores', async () => {
   expect(mark).not.toHaveProperty('isPartial');
 });
 
-it('a restore that ends between two parts of the backup marks DATA_DIR as partly restored', async () => {
+it('a restore that ends between two parts of the backup marks DATA_DIR as partly restored, and no backup is made of the part', async () => {
   const directory = aDirectory();
   const [from, to, backup] = ['from', 'to', 'backup'].map((name) => join(directory, name)) as [string, string, string];
   for (const part of ['clickhouse', 'redis']) mkdirSync(join(from, part), { recursive: true });
@@ -42,6 +42,8 @@ it('a restore that ends between two parts of the backup marks DATA_DIR as partly
   expect(readdirSync(to).sort()).toEqual(['clickhouse', 'instance.key', 'redis', 'restored.json']);
   const partial = { code: 1, stderr: expect.stringContaining('only a part of the backup') };
   expect(await runCommand({ DATA_DIR: to }, 'restored', '--backup', BACKUP_AT)).toMatchObject(partial);
+  rmSync(join(to, 'redis'));
+  expect(await runCommand({ DATA_DIR: to }, 'backup', `${backup}-of-a-part`)).toMatchObject(partial);
   expect(readRestoredMark(to)).toMatchObject({ isPartial: true });
 });
 

@@ -4,10 +4,12 @@ import { pathToFileURL } from 'node:url';
 import { embeddedCommand, embeddedEntry, embeddedSocketUrl, newEmbeddedPassword } from '@waymark/clickhouse-embedded';
 import {
   adminKeyFiles,
+  type DataDirLock,
   endProcesses,
   environmentWith,
   type InstanceKeys,
   instanceKeyFiles,
+  lockDataDir,
   markQueueEmpty,
   prepareStoreSockets,
   readAdminKeys,
@@ -19,7 +21,6 @@ import {
 } from '@waymark/config';
 import { redisSocketUrl } from '@waymark/redis';
 import { Children } from './children.js';
-import { type DataDirLock, lockDataDir } from './data-dir/data-dir-lock.js';
 import { reportingFullDisk, reportShortages } from './data-dir/disk-needs.js';
 import { COUNT_MS_MAX, isQueueEmpty } from './data-dir/queued-jobs.js';
 import { launchNode, processEntry } from './launch.js';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type KeyMarks, type RunState, writeRestoredMark } from '@waymark/config';
+import { type KeyMarks, partialRestore, type RunState, writeRestoredMark } from '@waymark/config';
 import { z } from 'zod';
 import {
   BACKUP_ENTRIES,
@@ -109,6 +109,8 @@ export async function backUp(directory: RawOption): Promise<CommandResult> {
   if (existsSync(to)) throw new CommandError(`${to} already exists`);
   if (!hasData(dataDir))
     throw new CommandError(`${dataDir} contains nothing to back up: is DATA_DIR another directory?`);
+  const partial = partialRestore(dataDir);
+  if (partial !== undefined) throw new CommandError(partial);
 
   const startedAt = new Date().toISOString();
   const draft = draftOf(to);

@@ -2,15 +2,27 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MoveEndpoint } from '@waymark/clickhouse';
 import { embeddedSocketUrl, newEmbeddedPassword, startEmbeddedClickHouse } from '@waymark/clickhouse-embedded';
-import { prepareStoreSockets } from '@waymark/config';
+import { DataDirInUseError, lockDataDir, prepareStoreSockets } from '@waymark/config';
 import { CommandError } from '../command-error.js';
 import type { Target } from '../stores.js';
 
-async function startStore({ settings }: Target, password: string, socket: string) {
-  const dataDir = join(settings.dataDir, 'clickhouse');
-  if (!existsSync(dataDir))
-    throw new CommandError(`there is no embedded store in ${settings.dataDir}: set DATA_DIR, or CLICKHOUSE_URL`);
-  const { clickhouseSessions: sessions } = settings;
+const storeDirectory = ({ settings }: Target) => join(settings.dataDir, 'clickhouse');
+
+/** Keeps stacks and backups off the DATA_DIR: a backup of files that a running store changes would be torn. @throws CommandError */
+function lockStore(target: Target) {
+  const { dataDir } = target.settings;
+  if (!existsSync(storeDirectory(target)))
+    throw new CommandError(`there is no embedded store in ${dataDir}: set DATA_DIR, or CLICKHOUSE_URL`);
+  try {
+    return lockDataDir(dataDir, 'move');
+  } catch (err) {
+    throw err instanceof DataDirInUseError ? new CommandError(err.message) : err;
+  }
+}
+
+async function startStore(target: Target, password: string, socket: string) {
+  const dataDir = storeDirectory(target);
+  const { clickhouseSessions: sessions } = target.settings;
   try {
     return await startEmbeddedClickHouse({ dataDir, socket, sessions, password, stdio: 'ignore' });
   } catch (err) {
@@ -26,12 +38,17 @@ export async function withSource<T>(target: Target, work: (source: MoveEndpoint)
     const { clickhouseUser: user, clickhousePassword: password } = target.settings;
     return work({ connection: { url, user, password, database }, cluster });
   }
-  const password = newEmbeddedPassword();
-  const { clickhouse: socket } = await prepareStoreSockets(target.settings.dataDir);
-  const store = await startStore(target, password, socket);
+  const lock = lockStore(target);
   try {
-    return await work({ connection: { url: embeddedSocketUrl(socket, password), database } });
+    const password = newEmbeddedPassword();
+    const { clickhouse: socket } = await prepareStoreSockets(target.settings.dataDir);
+    const store = await startStore(target, password, socket);
+    try {
+      return await work({ connection: { url: embeddedSocketUrl(socket, password), database } });
+    } finally {
+      await store.stop();
+    }
   } finally {
-    await store.stop();
+    lock.release();
   }
 }

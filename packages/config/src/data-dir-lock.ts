@@ -1,10 +1,17 @@
 import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identifyProcess, isRunning, type ProcessIdentity } from '@waymark/config';
 import { z } from 'zod';
+import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.js';
 
 const identitySchema = z.object({ pid: z.int().positive(), started: z.string() });
-const lockSchema = z.object({ supervisor: identitySchema, children: z.array(identitySchema) });
+const holderSchema = z.literal('move');
+/** What holds a lock if it is no stack: `waymark move`, which runs the embedded ClickHouse alone. */
+export type LockHolder = z.infer<typeof holderSchema>;
+const lockSchema = z.object({
+  supervisor: identitySchema,
+  children: z.array(identitySchema),
+  holder: holderSchema.optional(),
+});
 
 /** Another supervisor uses the same DATA_DIR. */
 export class DataDirInUseError extends Error {
@@ -67,12 +74,13 @@ function closeToOthers(dataDir: string): void {
 }
 
 /**
- * Lets only one supervisor use a DATA_DIR. The lock contains the pid and the start time of its process, so that a lock left by a
+ * Lets only one supervisor, or one command that runs a store, use a DATA_DIR. The lock contains the pid and the start time of its process, so that a lock left by a
  * crash or a reboot is recognised and replaced.
  *
+ * @param holder by default a stack
  * @throws DataDirInUseError
  */
-export function lockDataDir(dataDir: string): DataDirLock {
+export function lockDataDir(dataDir: string, holder?: LockHolder): DataDirLock {
   const directory = join(dataDir, 'run');
   const file = join(directory, 'supervisor.lock');
   const draft = `${file}.${process.pid}`;
@@ -81,12 +89,12 @@ export function lockDataDir(dataDir: string): DataDirLock {
   closeToOthers(dataDir);
 
   const write = (children: readonly ProcessIdentity[]) => {
-    writeFileSync(draft, JSON.stringify({ supervisor, children }), { mode: 0o600 });
+    writeFileSync(draft, JSON.stringify({ supervisor, children, holder }), { mode: 0o600 });
     renameSync(draft, file);
   };
   /** Creates the lock with its content in one step: to another start, a lock without content is one that a crash has left. */
   const take = () => {
-    writeFileSync(draft, JSON.stringify({ supervisor, children: [] }), { mode: 0o600 });
+    writeFileSync(draft, JSON.stringify({ supervisor, children: [], holder }), { mode: 0o600 });
     try {
       linkSync(draft, file);
     } finally {

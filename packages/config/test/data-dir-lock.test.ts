@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { identifyProcess } from '@waymark/config';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DataDirInUseError, lockDataDir } from '../../src/data-dir/data-dir-lock.js';
+import { DataDirInUseError, lockDataDir } from '../src/data-dir-lock.js';
+import { identifyProcess } from '../src/process-identity.js';
 
 const ROUNDS = 200;
-const LOCK_MODULE = new URL('../../dist/data-dir/data-dir-lock.js', import.meta.url).href;
+const LOCK_MODULE = new URL('../dist/data-dir-lock.js', import.meta.url).href;
 /** Takes the lock of one directory after the other, each at a moment that all racers share, and prints what happened. */
 const RACE = `
 import { lockDataDir } from ${JSON.stringify(LOCK_MODULE)};
