@@ -43,6 +43,13 @@ export async function identifySource(source: ConnectedEndpoint): Promise<SourceI
   return { source: uuid, migrations: migrations.length };
 }
 
+/** Whether services can start on the database, as after the last step of a move, which drops the tables of the move. */
+async function hasAllMigrations({ client, cluster }: ConnectedEndpoint): Promise<boolean> {
+  // Another program may have a table of migrations with other columns.
+  const migrations = await migrationStatus(client, { cluster }).catch(() => undefined);
+  return migrations?.every(({ state }) => state === 'applied') === true;
+}
+
 /**
  * Checks that the target is empty, or holds an unfinished move. Call it before anything is written there.
  *
@@ -58,9 +65,10 @@ export async function assertUsable(target: ConnectedEndpoint, { source }: Source
   if (tables.some(({ uuid }) => uuid === source)) {
     throw new MoveRefusedError('the target is the source: name another server or another database');
   }
+  const complete = 'if an earlier run of this move has filled it and was killed at its end, it is complete; otherwise ';
   throw new MoveRefusedError(
-    `the target database already has tables (${tables[0]?.name}, …) that do not come from this move: ` +
-      'name another database, or drop it; the move creates it',
+    `the target database already has tables (${tables[0]?.name}, …) that do not come from an unfinished move: ` +
+      `${(await hasAllMigrations(target)) ? complete : ''}name another database, or drop it; the move creates it`,
   );
 }
 
