@@ -173,15 +173,15 @@ describe('references', () => {
   });
 });
 
+/** Runs commands with another kubectl. */
+function run(kubectl: string, commands: string): string {
+  const options = { cwd: ROOT, encoding: 'utf8', input: '' } as const;
+  return spawnSync('sh', ['-c', `kubectl() { ${kubectl}; }\n${commands}`], options).stdout;
+}
+
 describe('docs/production.md', () => {
   const blocks = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').split('```');
   const commandsWith = (text: string) => (blocks.find((block) => block.includes(text)) ?? '').replace(/^sh\n/, '');
-
-  /** Runs commands with another kubectl. */
-  function run(kubectl: string, commands: string): string {
-    const options = { cwd: ROOT, encoding: 'utf8', input: '' } as const;
-    return spawnSync('sh', ['-c', `kubectl() { ${kubectl}; }\n${commands}`], options).stdout;
-  }
 
   it.each([
     ['restored', ['--backup', '2026-11-21T02:00:00Z']],
@@ -222,6 +222,22 @@ describe('docs/production.md', () => {
       if (replicas === '0') expect(of('delete hpa ')).toEqual(names('HorizontalPodAutoscaler'));
       expect(asked.filter((line) => line.includes(`--replicas=${replicas}`))).toHaveLength(2);
     }
+  });
+});
+
+describe('docs/runbooks/rotating-keys.md', () => {
+  it('applies the Secret, then restarts every service, and ends when the pods of each are ready', () => {
+    const page = readFileSync(join(ROOT, 'docs/runbooks/rotating-keys.md'), 'utf8');
+    const [, commands = ''] = /```sh\n(kubectl apply[^`]*)```/.exec(page) ?? [];
+    const names = workloads.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`).sort();
+    const [applied, restarted = '', ...waits] = run('echo "$*"', commands).trim().split('\n');
+    expect(applied).toBe('apply -k deploy/kubernetes -l !app.kubernetes.io/component');
+    expect(manifestText('secret.yaml')).not.toContain('app.kubernetes.io/component');
+    const [, , ...arguments_] = restarted.split(' ');
+    expect(arguments_.slice(0, -2).sort()).toEqual(names);
+    expect(waits.sort()).toEqual(names.map((name) => `rollout status ${name} -n waymark`));
+    // Nothing is restarted with the old keys if the new ones could not be applied.
+    expect(run('echo "$1"; [ "$1" != apply ]', commands)).toBe('apply\n');
   });
 });
 

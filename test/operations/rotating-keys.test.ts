@@ -191,6 +191,26 @@ describe('rotating the keys of servers', { timeout: 120_000 }, () => {
     await expectAdmin(NEW_ADMIN, 200);
   });
 
+  it('before step 4 the keys can be exchanged, one process after the other, and exchanged again', async () => {
+    for (const [[key, previous], [adminKey, previousAdminKey]] of [
+      [
+        [OLD, NEW],
+        [OLD_ADMIN, NEW_ADMIN],
+      ],
+      [
+        [NEW, OLD],
+        [NEW_ADMIN, OLD_ADMIN],
+      ],
+    ] as const) {
+      const keys = { INSTANCE_KEY: key, INSTANCE_KEY_PREVIOUS: previous };
+      await restartInTurn({ ...keys, ADMIN_KEY: adminKey, ADMIN_KEY_PREVIOUS: previousAdminKey }, async () => {
+        await expectAllOpen();
+        await expectCookiesOpen();
+        for (const accepted of [OLD_ADMIN, NEW_ADMIN]) await expectAdmin(accepted, 200);
+      });
+    }
+  });
+
   it('step 4: reseal seals everything with the new key while both processes run', async () => {
     const keys = { INSTANCE_KEY: NEW, INSTANCE_KEY_PREVIOUS: OLD };
     const { code, stdout } = await waymark(keys, 'instance-key', 'reseal');

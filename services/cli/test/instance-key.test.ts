@@ -271,4 +271,19 @@ describe('waymark instance-key', { timeout: 120_000 }, () => {
       [1, 'waymark: ADMIN_KEY is set'],
     ]);
   });
+
+  it('rotate that is repeated after it was killed between its two files completes the rotation', async () => {
+    for (const [kind, keyFiles] of [
+      ['instance-key', instanceKeyFiles],
+      ['admin-key', adminKeyFiles],
+    ] as const) {
+      keyFiles.ensure(dataDir);
+      const [file, previousFile] = [keyFiles.fileIn(dataDir), keyFiles.previousFileIn(dataDir)];
+      const key = readFileSync(file, 'utf8');
+      writeFileSync(previousFile, key);
+      expect((await waymark({}, kind, 'rotate')).code).toBe(0);
+      expect(readFileSync(previousFile, 'utf8')).toBe(key);
+      expect(readFileSync(file, 'utf8')).not.toBe(key);
+    }
+  });
 });
