@@ -1,5 +1,6 @@
 import type { LinkRecord } from '@waymark/catalog';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPasswordAttempts } from '../../src/redirect/password/password-attempts.js';
 import { BROWSER, DOMAIN, startIngest, type TestIngest } from '../test-ingest.js';
 
 let ingest: TestIngest;
@@ -199,6 +200,32 @@ describe('guessing a link’s password', () => {
     expect(statuses(await rights())).toEqual({ 302: 100 });
   });
 
+  it('from one network, however often, lowers no other network’s limit', async () => {
+    const link = await ingest.link({ password: 'right' });
+    const [organisation, office] = [aNetwork(), '198.51.100.76'];
+    const tries = Array.from({ length: 400 }, (_, time) => guess(link, `no ${time}`, `${organisation}::1`));
+    expect(statuses(await Promise.all(tries))).toEqual({ 401: 30, 429: 370 });
+    expect((await guess(link, 'right', `${organisation}:1::1`)).statusCode).toBe(303);
+    const typos = Array.from({ length: 29 }, () => guess(link, 'typo', office));
+    expect(statuses(await Promise.all(typos))).toEqual({ 401: 29 });
+    expect((await guess(link, 'right', office)).statusCode).toBe(303);
+  });
+
+  it('from all networks of one organisation is blocked after a hundred attempts in a day, and lowers no other network’s limit', async () => {
+    const link = await ingest.link({ password: 'right' });
+    const [organisation, office] = [aNetwork(), '198.51.100.75'];
+    const tries = Array.from({ length: 400 }, (_, time) =>
+      guess(link, `no ${time}`, `${organisation}:${time % 20}::1`),
+    );
+    const last = guess(link, 'right', `${organisation}:ffff::1`);
+    expect(statuses(await Promise.all(tries))).toEqual({ 401: 100, 429: 300 });
+    const refused = await last;
+    expect([refused.statusCode, Number(refused.headers['retry-after']) > 80_000]).toEqual([429, true]);
+    const typos = Array.from({ length: 29 }, () => guess(link, 'typo', office));
+    expect(statuses(await Promise.all(typos))).toEqual({ 401: 29 });
+    expect((await guess(link, 'right', office)).statusCode).toBe(303);
+  });
+
   // An attacker may send all guesses at once: the correct one must not pass before the wrong ones are counted.
   it('gains nothing from a hundred concurrent guesses', async () => {
     const link = await ingest.link({ password: '99' });
@@ -231,6 +258,29 @@ describe('guessing a link’s password', () => {
     // Another link is not under attack.
     const other = await ingest.link({ password: 'right' });
     expect((await guess(other, 'right', `${first}::1`)).statusCode).toBe(303);
+  });
+
+  // Otherwise the time of a refusal would reveal the password.
+  it('counts as often for a refused password, correct or not', async () => {
+    const { take, peek, giveBack } = ingest.deps.rateLimiter;
+    let calls = 0;
+    const counted =
+      <A extends unknown[], R>(call: (...args: A) => R) =>
+      (...args: A): R => {
+        calls += 1;
+        return call(...args);
+      };
+    const limiter = { take: counted(take), peek: counted(peek), giveBack: counted(giveBack) };
+    const attempts = createPasswordAttempts(limiter);
+    const { id } = await ingest.link({ password: 'right' });
+    const address = `${aNetwork()}::1`;
+    await Promise.all(Array.from({ length: 30 }, () => attempts.take(id, address, false)));
+    const callsOf = async (isCorrect: boolean) => {
+      calls = 0;
+      expect(await attempts.take(id, address, isCorrect)).toBeGreaterThan(0);
+      return calls;
+    };
+    expect(await callsOf(true)).toBe(await callsOf(false));
   });
 
   it('stores no visitor addresses in Redis', async () => {

@@ -16,20 +16,20 @@ const PER_NETWORK: AttemptLimit = { bucket: 'link-password', limit: 30, windowSe
 const PER_LINK: AttemptLimit = { bucket: 'link-password-attack', limit: 300, windowSeconds: 24 * 3600 };
 
 /**
- * Limit of wrong passwords per organisation for a link under attack. For IPv6 an organisation is a `/48`, which contains 65,536
- * customer networks, so that an attacker gains nothing from the addresses within one.
+ * Limit of wrong passwords per organisation and link. It is so far below {@link PER_LINK} that no organisation alone puts a link under attack
+ * for others. For IPv6 an organisation is a `/48`, which contains 65,536 customer networks, so that an attacker gains nothing from the
+ * addresses within one.
  */
-const PER_ORGANISATION_UNDER_ATTACK: AttemptLimit = {
-  bucket: 'link-password-under-attack',
-  limit: 5,
-  windowSeconds: 24 * 3600,
-};
+const PER_ORGANISATION: AttemptLimit = { bucket: 'link-password-under-attack', limit: 100, windowSeconds: 24 * 3600 };
 const ORGANISATION_BITS = 48;
+/** The part of {@link PER_ORGANISATION} that is left for a link under attack. */
+const LIMIT_UNDER_ATTACK = 5;
 
 /** Limits how often passwords of links can be guessed. */
 export interface PasswordAttempts {
   /**
-   * Counts a wrong password as an attempt. A correct one is only checked against the limits, after all earlier attempts.
+   * Counts a wrong password as an attempt, unless it is refused. A correct one is only checked against the limits, after all earlier
+   * attempts.
    *
    * @param address of the visitor
    * @returns seconds after which the visitor's network may try again; undefined when it may now
@@ -38,25 +38,35 @@ export interface PasswordAttempts {
 }
 
 /** @param limiter counts the attempts for all processes */
-export function createPasswordAttempts(limiter: Pick<RateLimiter, 'take' | 'peek'>): PasswordAttempts {
+export function createPasswordAttempts(limiter: Pick<RateLimiter, 'take' | 'peek' | 'giveBack'>): PasswordAttempts {
   const keyOf = (linkId: string, network: string) => `${linkId} ${network}`;
   return {
     async take(linkId, address, isCorrect) {
       const count = isCorrect ? limiter.peek : limiter.take;
+      const points = isCorrect ? 0 : 1;
+      const organisationKey = keyOf(linkId, limitedNetwork(address, ORGANISATION_BITS));
       const counted = (key: string, { bucket, limit, windowSeconds }: AttemptLimit) =>
         count(key, bucket, limit, windowSeconds);
+      const uncount = (key: string, { bucket, windowSeconds }: AttemptLimit) =>
+        limiter.giveBack(key, bucket, windowSeconds, points);
       // Sent together, so that all three limits count concurrent attempts in the same order.
-      const [network, link, underAttack] = await Promise.all([
+      const [network, link, organisation] = await Promise.all([
         counted(keyOf(linkId, limitedNetwork(address)), PER_NETWORK),
         counted(linkId, PER_LINK),
-        counted(keyOf(linkId, limitedNetwork(address, ORGANISATION_BITS)), PER_ORGANISATION_UNDER_ATTACK),
+        counted(organisationKey, PER_ORGANISATION),
       ]);
+      const attempts = organisation.limit - organisation.remaining + (isCorrect ? 1 : 0);
       const waits: number[] = [];
       if (!network.allowed) waits.push(network.retryAfterSeconds);
-      if (!link.allowed && !underAttack.allowed) {
-        waits.push(Math.min(link.retryAfterSeconds, underAttack.retryAfterSeconds));
+      if (!organisation.allowed) waits.push(organisation.retryAfterSeconds);
+      if (!link.allowed && attempts > LIMIT_UNDER_ATTACK) {
+        waits.push(Math.min(link.retryAfterSeconds, organisation.retryAfterSeconds));
       }
-      return waits.length === 0 ? undefined : Math.max(...waits);
+      if (waits.length === 0) return undefined;
+      // A refused attempt reveals nothing, so it must not lower the limits of other networks. Only taken back after the count, so that of
+      // concurrent attempts none passes. A correct password takes as long.
+      await Promise.all([uncount(linkId, PER_LINK), uncount(organisationKey, PER_ORGANISATION)]);
+      return Math.max(...waits);
     },
   };
 }
