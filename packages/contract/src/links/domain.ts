@@ -13,7 +13,7 @@ export const domainSchema = z.strictObject({
   primary: z.boolean().describe('Whether links that name no domain are created on this one.'),
   archived: z.boolean().describe('Whether all links of the domain are out of service.'),
   placeholder: z.string().nullable().describe('URL that forms show as an example; stored and shown.'),
-  expiredUrl: z.string().nullable().describe('Where visits of expired links go.'),
+  expiredUrl: z.string().nullable().describe('Where visits of expired links of the workspace go.'),
   notFoundUrl: z.string().nullable().describe('Where visits of links that do not exist go.'),
   logo: z.string().nullable().describe('Logo for the QR codes of the domain’s links: a URL or a data URL.'),
   assetLinks: z.string().nullable().describe('Content of `/.well-known/assetlinks.json` on the domain.'),
@@ -52,7 +52,7 @@ export const updateDomainBodySchema = z.object({
     .describe(
       'Host name without `www.`, such as `go.acme.com`; unique among all workspaces. A change moves all links.',
     ),
-  expiredUrl: url.describe('Where visits of expired links go, unless the link has an `expiredUrl`.'),
+  expiredUrl: url.describe('Where visits of expired links of the workspace go, unless the link has an `expiredUrl`.'),
   notFoundUrl: url.describe('Where visits of links that do not exist go.'),
   placeholder: z
     .string()

@@ -80,17 +80,28 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return record === undefined && host !== domain ? domains.findBySlug(host) : record;
   }
 
+  /** The URL that the domain has for the refusal. That for expired links is for links of the domain's own workspace, also on the default domain. */
+  async function domainUrl(
+    field: 'notFoundUrl' | 'expiredUrl',
+    address: ShortAddress,
+    link: LinkRecord | undefined,
+  ): Promise<string | null | undefined> {
+    const record = await findDomain(address);
+    return field === 'expiredUrl' && record?.workspaceId !== link?.workspaceId ? undefined : record?.[field];
+  }
+
   async function respondTo(
     decision: Refusal,
     { headers: { host } }: LinkRequest,
     address: ShortAddress,
+    link: LinkRecord | undefined,
     headers: string[],
   ): Promise<LinkResponse> {
     switch (decision.action) {
       case 'send':
         return redirectResponse(302, decision.to, headers);
       case 'fall-back': {
-        const to = decision.url ?? (await findDomain(address))?.[decision.to];
+        const to = decision.url ?? (await domainUrl(decision.to, address, link));
         return to && !leadsBack(to, host, address)
           ? redirectResponse(302, to, headers)
           : pageResponse(decision.otherwise, headers);
@@ -108,11 +119,12 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     refusal: Refusal,
     request: LinkRequest,
     address: ShortAddress,
+    link: LinkRecord,
     headers: string[],
     retryAfterSeconds: number | undefined,
   ) {
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
-    return respondTo(refusal, request, address, headers);
+    return respondTo(refusal, request, address, link, headers);
   }
 
   async function visitLink(
@@ -136,7 +148,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const { refusal, isPasswordCorrect, retryAfterSeconds } =
       admission.decideFromCache(link) ??
       (await admission.decide(link, { cookies, password: parameters.get('pw'), address: read.clientAddress }));
-    if (refusal !== undefined) return respondToRefusal(refusal, request, address, headers, retryAfterSeconds);
+    if (refusal !== undefined) return respondToRefusal(refusal, request, address, link, headers, retryAfterSeconds);
     const signal = asksForPrivacy(request.headers) ? await admission.privacySignal(link) : 'ignore';
     const isIdentified = signal === 'ignore';
     const visit = isIdentified ? read : withoutIdentity(read);
@@ -190,7 +202,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     const visit = readVisit({ remoteAddress, headers: sent, method });
     const credentials = { cookies: sent.cookie, password, address: visit.clientAddress };
     const { refusal, retryAfterSeconds } = await admission.decide(link, credentials);
-    if (refusal !== undefined) return respondToRefusal(refusal, request, address, headers, retryAfterSeconds);
+    if (refusal !== undefined) return respondToRefusal(refusal, request, address, link, headers, retryAfterSeconds);
     const path = visitedPath(link, address.rawPath);
     const { encryptedPassword } = link;
     if (encryptedPassword !== null) headers.push('set-cookie', passwords.cookie(link, path, secureAttribute(visit)));
@@ -226,7 +238,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
           : undefined;
       const headers = ['cache-control', 'no-store', ...robotsHeader(address, link)];
       if (link !== undefined) return await serve(address, link, headers);
-      return await respondTo(refusal ?? NOT_FOUND, request, address, headers);
+      return await respondTo(refusal ?? NOT_FOUND, request, address, undefined, headers);
     } catch (err) {
       return unavailable(request, err);
     }

@@ -28,3 +28,32 @@ it.each([
     if (own !== ingest) await own.stop();
   }
 });
+
+it('the URL for expired links of the workspace that has registered the default domain is for its own links only; that for missing ones is for all', async () => {
+  const { catalog, workspaceId } = ingest;
+  const [expiredUrl, notFoundUrl] = ['https://owner.example/expired', 'https://owner.example/404'];
+  await catalog.domains.create(workspaceId, { slug: SHARED, expiredUrl, notFoundUrl });
+  const { workspace } = await catalog.workspaces.create({ name: 'Guest', slug: 'guest', plan: 'enterprise' });
+  const [past, url] = [new Date(Date.now() - 1000).toISOString(), 'https://acme.com/'];
+  const states = {
+    expired: { expiresAt: past },
+    'expired-elsewhere': { expiresAt: past, expiredUrl: 'https://acme.com/over' },
+    disabled: { disabledAt: past },
+  };
+  for (const [owner, id] of Object.entries({ owner: workspaceId, guest: workspace.id })) {
+    for (const [state, fields] of Object.entries(states)) {
+      await catalog.links.create(id, { domain: SHARED, key: `${owner}-${state}`, url, ...fields });
+    }
+  }
+  const at = async (path: string) => {
+    const { statusCode, headers } = await ingest.visit(path, { host: SHARED });
+    return [statusCode, headers.location];
+  };
+  expect(await at('/owner-expired')).toEqual([302, expiredUrl]);
+  expect(await at('/guest-expired')).toEqual([410, undefined]);
+  for (const owner of ['owner', 'guest']) {
+    expect(await at(`/${owner}-expired-elsewhere`)).toEqual([302, 'https://acme.com/over']);
+    expect(await at(`/${owner}-disabled`)).toEqual([302, notFoundUrl]);
+  }
+  expect(await at('/nothing')).toEqual([302, notFoundUrl]);
+});
