@@ -81,7 +81,7 @@ async function serve(
   isClosing: () => boolean,
 ): Promise<number> {
   const visit = linkRequest(request, target);
-  if (isScript(visit.target)) return sendScript(visit.target, request, response, isClosing());
+  if (isScript(visit.target) && !hasTwoHosts(request)) return sendScript(visit.target, request, response, isClosing());
   const answer = hasTwoHosts(request)
     ? pageResponse(BAD_REQUEST_PAGE, ['cache-control', 'no-store'])
     : await (visit.target.startsWith(IMAGE_PATH) ? redirector.image : redirector.answer)(visit);

@@ -123,6 +123,8 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     headers: string[],
     retryAfterSeconds: number | undefined,
   ) {
+    // A link that answers as if it did not exist must not differ from a missing one.
+    if (refusal === NOT_FOUND) return respondTo(refusal, request, address, link, headersFor(address, undefined));
     if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds));
     return respondTo(refusal, request, address, link, headers);
   }
@@ -215,6 +217,10 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return isIndexed ? [] : NO_INDEX;
   }
 
+  function headersFor(address: ShortAddress, link: LinkRecord | undefined): string[] {
+    return ['cache-control', 'no-store', ...robotsHeader(address, link)];
+  }
+
   function unavailable(request: LinkRequest, err: unknown): LinkResponse {
     const { headers } = request;
     logUnavailable(
@@ -236,7 +242,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
         refusal === undefined
           ? (cachedLinkAt(links, address, key) ?? (await findLinkAt(links, address, key)))
           : undefined;
-      const headers = ['cache-control', 'no-store', ...robotsHeader(address, link)];
+      const headers = headersFor(address, link);
       if (link !== undefined) return await serve(address, link, headers);
       return await respondTo(refusal ?? NOT_FOUND, request, address, undefined, headers);
     } catch (err) {
@@ -251,10 +257,9 @@ export function createRedirector(deps: RedirectDeps): Redirector {
       const address = readShortAddress(headers.host, target.slice(IMAGE_PATH.length - 1));
       const link = cachedLinkAt(links, address, address.key) ?? (await findLinkAt(links, address, address.key));
       const stored = link === undefined ? undefined : storedImage(link);
-      const robots = robotsHeader(address, link);
       if (link === undefined || stored === undefined || !(await admission.isOpen(link)))
-        return pageResponse(NOT_FOUND_PAGE, ['cache-control', 'no-store', ...robots]);
-      return imageResponse(stored, headers['if-none-match'], robots);
+        return pageResponse(NOT_FOUND_PAGE, headersFor(address, undefined));
+      return imageResponse(stored, headers['if-none-match'], robotsHeader(address, link));
     } catch (err) {
       return unavailable(request, err);
     }

@@ -236,6 +236,11 @@ describe('over a socket', () => {
     for (const between of ['', 'a:\r\n'.repeat(2000)]) {
       expect(await ask(`/raw/%C3%A9 HTTP/1.1\r\nHost: other.test\r\n${between}X-A: b`)).toMatch(/^HTTP\/1\.1 400/);
     }
+    expect(await ask('/analytics/script.js HTTP/1.1\r\nHost: other.test\r\nX-A: b')).toMatch(/^HTTP\/1\.1 400/);
+    const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\nConnection: close';
+    const hosts = `Host: ${DOMAIN}\r\nHost: other.test`;
+    const posted = await exchange(port, `POST /${key} HTTP/1.1\r\n${hosts}\r\n${form}\r\n\r\npassword=x`);
+    expect(posted).toMatch(/^HTTP\/1\.1 400/);
   });
 
   it('a host that looks like another host’s link does not replace that link in the cache', async () => {

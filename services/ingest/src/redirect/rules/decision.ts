@@ -78,7 +78,7 @@ function siteFile(key: string | undefined): Refusal | undefined {
  * @param key normalised; undefined for a path that cannot be a key
  */
 export function decidePath(path: string, key: string | undefined): Refusal | undefined {
-  return domainFile(path) ?? scannedPath(key ?? path) ?? siteFile(key);
+  return domainFile(path) ?? scannedPath(key ?? path.toLowerCase()) ?? siteFile(key);
 }
 
 /** Rows 3 and 5: there is no such link, or it is disabled. */
