@@ -6,9 +6,10 @@ import { customerExternalIdSchema } from './customer.js';
 import { paymentProcessorSchema } from './event.js';
 import { metadataSchema } from './metadata.js';
 
+const emailOrEmpty = z.email({ pattern: new RegExp(`^$|${z.regexes.email.source}`) });
 const customerFields = {
   customerName: z.string().max(100).nullish().describe('Name of a new customer.'),
-  customerEmail: z.email().max(100).nullish().describe('Email of a new customer.'),
+  customerEmail: emailOrEmpty.max(100).nullish().describe('Email of a new customer. An empty text counts as absent.'),
   customerAvatar: z.string().max(URL_CHARS_MAX).nullish().describe('URL of a picture of a new customer.'),
 };
 
