@@ -192,8 +192,12 @@ describe('visit', () => {
     expect(identity('1.2.3.4', CHROME, createVisitReader({ ...options, identitySalt: 'other' }))).not.toBe(mine);
   });
 
-  it('cuts off overlong user agents', () => {
+  it('cuts off overlong user agents, before anything is read from them', () => {
     expect(visit({ 'user-agent': 'x'.repeat(50_000) }).userAgent).toHaveLength(1024);
+    const long = `${CHROME} ${'x'.repeat(1024)}`;
+    const [cut, longer] = [visit({ 'user-agent': long }), visit({ 'user-agent': `${long} Googlebot/2.1` })];
+    expect(longer).toEqual(cut);
+    expect(visit({ 'user-agent': `${CHROME} Googlebot/2.1` }).isBot).toBe(true);
   });
 });
 

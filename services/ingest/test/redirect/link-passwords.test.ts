@@ -52,7 +52,7 @@ describe('links with a password', () => {
     expect(opened.statusCode).toBe(303);
     expect(opened.headers.location).toBe('/Deep/Locked?a=1&b=%2F');
     expect(cookieOf(opened)).toMatch(
-      new RegExp(`^dub_password_${link.id}=[\\w-]{43}; Path=/Deep/Locked; Max-Age=\\d+; HttpOnly; SameSite=Lax$`),
+      new RegExp(`^dub_password_${link.id}=[\\w-]{43}; Path=/Deep/Locked; Max-Age=604800; HttpOnly; SameSite=Lax$`),
     );
     expect(cookieOf(opened)).not.toContain('same');
 

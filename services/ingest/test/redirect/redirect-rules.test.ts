@@ -175,6 +175,15 @@ describe('cloaking', () => {
     expect(answer.headers['set-cookie']).toContain('dub_id_');
   });
 
+  it('has all tags of a link preview', async () => {
+    const texts = { title: 'A', description: 'B', image: 'https://cdn.acme.com/c', video: 'https://cdn.acme.com/d' };
+    const { key } = await ingest.link({ ...texts, proxy: true, rewrite: true });
+    const tagsOf = async (agent: string) =>
+      (await visit(`/${key}`, { 'user-agent': agent })).body.match(/<meta [a-z]+="(?:og:|twitter:|description)[^>]+>/g);
+    const tags = await tagsOf(UNFURLER);
+    expect([tags?.length, await tagsOf(BROWSER)]).toEqual([12, tags]);
+  });
+
   it('has browsers load an http destination over https in a page that is visited over https, where they block it', async () => {
     const { key } = await ingest.link({ url: 'http://acme.com/a', rewrite: true });
     const secure = await visit(`/${key}`, { 'x-forwarded-proto': 'https' });

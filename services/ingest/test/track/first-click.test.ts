@@ -159,6 +159,19 @@ it('a lead of a customer who cannot be changed is recorded, and the next one giv
   await leadsOf(id, 2);
 });
 
+it('a lead of a customer who cannot be changed in time is recorded, and the next one gives the click', async () => {
+  const externalId = await aCustomer(true);
+  const { id } = await ingest.customer(externalId);
+  const customers = { ...ingest.catalog.customers, attribute: () => new Promise<never>(() => undefined) };
+  const body = { clickId: (await aClick()).clickId, eventName: 'Early', customerExternalId: externalId };
+  const answer = await ingest.postTo({ catalog: { ...ingest.catalog, customers } }, '/track/lead', body);
+  expect([answer.statusCode, (await ingest.customer(externalId)).clickId]).toEqual([200, null]);
+  const next = await aClick();
+  expect((await lead({ clickId: next.clickId, customerExternalId: externalId })).statusCode).toBe(200);
+  expect((await ingest.customer(externalId)).clickId).toBe(next.clickId);
+  await leadsOf(id, 2);
+});
+
 it('a customer who was imported with a link stays with that link', async () => {
   const externalId = await aCustomer(false);
   const { id } = await ingest.customer(externalId);

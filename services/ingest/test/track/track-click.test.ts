@@ -185,5 +185,16 @@ describe('POST /track/click', () => {
       const second = await track(body, { ...me, referer: 'https://evil.com/' });
       expect(second.json()).toEqual(first.json());
     });
+
+    it.each<[string, Record<string, string>, string]>([
+      ['a robot', { 'user-agent': 'Googlebot' }, ''],
+      ['a robot by its parameter', {}, '?bot=1'],
+      ['a visitor who is not to be tracked', { 'dub-no-track': '1' }, ''],
+      ['a prerendered page', { 'sec-purpose': 'prefetch;prerender' }, ''],
+    ])('%s is not refused on another page, as nothing is recorded', async (_who, headers, query) => {
+      const { key } = await ingest.link();
+      const answer = await track({ domain: DOMAIN, key }, { referer: 'https://evil.com/', ...headers }, query);
+      expect(answer.statusCode).toBe(200);
+    });
   });
 });

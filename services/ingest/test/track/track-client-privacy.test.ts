@@ -189,6 +189,24 @@ it.each(['lead', 'sale'] as const)('a %s of an unknown click is 404 for an exist
   for (const other of others) expect(other).toEqual(first);
 });
 
+it.each(['lead', 'sale'] as const)(
+  'a %s of a click of a disabled link is 404 for an existing customer too',
+  async (what) => {
+    const disabled = await ingest.link({ trackConversion: true });
+    const clickId = await ingest.click(disabled);
+    const disabledAt = new Date().toISOString();
+    await ingest.catalog.links.update(ingest.workspaceId, disabled.id, (record) => ({ ...record, disabledAt }));
+    const answers = [];
+    for (const customerExternalId of [...Object.values(KNOWN), freshId('customer')]) {
+      const body = { customerExternalId, clickId, eventName: LEAD_NAME, amount: 1 };
+      answers.push(seen(await post(what, body), {}));
+    }
+    const [first, ...others] = answers;
+    expect(first?.statusCode).toBe(404);
+    for (const other of others) expect(other).toEqual(first);
+  },
+);
+
 it.each([
   ['lead', 'customer', 3],
   ['lead', 'lead', 25],
