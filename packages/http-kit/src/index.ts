@@ -13,7 +13,7 @@ export { ClientDisconnectedError, disconnectSignal, onReplyClose } from './reque
 export { applyRateLimit } from './requests/rate-limit.js';
 export { clientAddress, clientNetwork } from './requests/request-address.js';
 export { createRequestIds, type RequestIds } from './requests/request-id.js';
-export { jsonArray, sendJson, sendJsonText } from './requests/send-json.js';
+export { jsonItems, sendJson, sendJsonText } from './requests/send-json.js';
 export { forEachYielding, mapYielding } from './requests/yielding.js';
 export { type App, type CreateAppOptions, createApp } from './server/app.js';
 export { addOpenRequest, removeOpenRequest } from './server/close-connections.js';

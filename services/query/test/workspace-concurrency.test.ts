@@ -5,7 +5,7 @@ import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit
 import { createRateLimiter } from '@waymark/rate-limit';
 import { startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { eventRoutes } from '../src/events/event-routes.js';
 import { createUnsentAnswers } from '../src/events/unsent-answers.js';
 import { createPlannerCache } from '../src/planner-cache.js';
@@ -118,8 +118,31 @@ test('while clients have not read large pages of a workspace, its further pages 
   const status = async (workspace: TestWorkspace) => (await ask('/events', workspace)).statusCode;
   const raw = Object.assign(new EventEmitter(), { closed: false });
   const slow = { raw, request: { raw: { socket: Object.assign(new EventEmitter(), { destroyed: false }) } } } as never;
-  unsentAnswers.add(heavy.id, slow, 500);
+  unsentAnswers.reserve(heavy.id, slow, 500);
   expect([await status(heavy), await status(light)]).toEqual([429, 200]);
   raw.emit('close');
   expect(await status(heavy)).toBe(200);
+});
+
+test('of two pages of a workspace at once that together take too much memory, one is refused', async () => {
+  const busy = await aWorkspace(query);
+  const link = await busy.aLink({ key: 'a' });
+  const timestampMs = Date.now() - 60_000;
+  // Two such pages take more than the answers of a workspace may take.
+  await busy.store({ clicks: [busy.click(link, 0, { timestampMs, url: `https://acme.com/?${'x'.repeat(150)}` })] });
+  let begun = 0;
+  const { rows } = query.database.client;
+  const spy = vi.spyOn(query.database.client, 'rows').mockImplementation(async (statement) => {
+    if (statement.query.includes('payload')) {
+      begun += 1;
+      // Both have begun before the size of either is known.
+      await waitFor(() => begun >= 2, { what: 'both pages to be read' });
+    }
+    return rows(statement);
+  });
+  onTestFinished(() => spy.mockRestore());
+  const answers = await Promise.all([ask('/events', busy), ask('/events', busy)]);
+  expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 429]);
+  expect(answers.find(({ statusCode }) => statusCode === 429)?.headers['retry-after']).toBe('1');
+  expect((await ask('/events', busy)).statusCode).toBe(200);
 });

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { isInParts } from '../requests/send-json.js';
 
 /** Smaller responses are only limited by `closeConnections`: a client could hold as much memory by a connection in other ways. */
 const LARGE_BYTES = 1_000_000;
@@ -8,17 +9,30 @@ const BYTES_PER_MS_MIN = 250;
 
 /**
  * Closes the connections of clients that read large responses too slowly, because these stay in memory until they are read: after `stalledMs`
- * plus a second for each 250 kB. Streams are not affected, because they send no faster than the client reads.
+ * plus a second for each 250 kB. For a response that is produced while it is sent (`jsonItems`), what counts is what was sent so far; its
+ * connection is also closed when nothing was read for `stalledMs`, as `closeConnections` does it for complete ones. Streams and files are not
+ * affected.
  *
  * @param stalledMs the time that every client has, in milliseconds
  */
 export function dropUnreadAnswers(app: Pick<FastifyInstance, 'addHook'>, stalledMs: number): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
+    const isPartial = isInParts(payload);
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     const { socket } = reply.raw;
-    if (bytes > LARGE_BYTES && socket instanceof Socket) {
-      const tooLate = setTimeout(() => socket.destroy(), stalledMs + bytes / BYTES_PER_MS_MIN);
-      reply.raw.once('close', () => clearTimeout(tooLate));
+    if ((isPartial || bytes > LARGE_BYTES) && socket instanceof Socket) {
+      const [beganMs, bytesBefore] = [performance.now(), socket.bytesWritten];
+      let timer: NodeJS.Timeout;
+      const check = () => {
+        const sent = isPartial ? socket.bytesWritten - bytesBefore : bytes;
+        const leftMs = beganMs + stalledMs + sent / BYTES_PER_MS_MIN - performance.now();
+        if (leftMs <= 0) socket.destroy();
+        else timer = setTimeout(check, leftMs);
+      };
+      check();
+      reply.raw.once('close', () => clearTimeout(timer));
+      // The server's timeout is `stalledMs`, see `closeConnections`.
+      if (isPartial) reply.raw.once('timeout', () => socket.destroy());
     }
     done();
   });

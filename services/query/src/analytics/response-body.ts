@@ -8,7 +8,7 @@ import {
   GROUP_FIELDS,
   timeseriesOf,
 } from '@waymark/event-query';
-import { mapYielding } from '@waymark/http-kit';
+import { forEachYielding, mapYielding } from '@waymark/http-kit';
 
 /** Groupings by a resource, such as links or tags. */
 type EntityGrouping = Exclude<BoundAnalytics['grouping'], EventGrouping | 'count' | 'timeseries'>;
@@ -36,16 +36,23 @@ export const groupRow = <Fields extends object>(fields: Fields, numbers: Analyti
 
 type RowBuilder = (workspaceId: string, groups: readonly CountedGroup[]) => Promise<object[]>;
 
+/** Records that are in memory at a time: a link may have an image of 100 kB, which rows do not have, and there may be 5000 groups. */
+const RECORDS_AT_ONCE = 250;
+
 /** Makes the rows of a grouping by a resource. A resource that was removed after the query counted it has no row. */
 function rowBuilder<Found>({ kind, getMany, fields }: Entity<Found>): RowBuilder {
   return async (workspaceId, groups) => {
-    const ids = groups.map(({ key: [number = ''] }) => formatResourceId(kind, number));
-    const found = await getMany(workspaceId, ids);
-    const rows = await mapYielding(groups.entries(), ([index, { numbers }]) => {
-      const entity = found.get(ids[index] ?? '');
-      return entity === undefined ? undefined : groupRow(fields(entity), numbers);
-    });
-    return rows.filter((row) => row !== undefined);
+    const rows: object[] = [];
+    for (let start = 0; start < groups.length; start += RECORDS_AT_ONCE) {
+      const part = groups.slice(start, start + RECORDS_AT_ONCE);
+      const ids = part.map(({ key: [number = ''] }) => formatResourceId(kind, number));
+      const found = await getMany(workspaceId, ids);
+      await forEachYielding(part.entries(), ([index, { numbers }]) => {
+        const entity = found.get(ids[index] ?? '');
+        if (entity !== undefined) rows.push(groupRow(fields(entity), numbers));
+      });
+    }
+    return rows;
   };
 }
 

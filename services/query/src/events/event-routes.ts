@@ -1,14 +1,15 @@
 import type { Catalog } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { formatCursor, parse, parseCursor } from '@waymark/event-query';
-import { type App, jsonArray, sendJsonText } from '@waymark/http-kit';
+import { type App, jsonItems, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
 import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindEvents } from './bind-events.js';
 import { nextLink, positionOf } from './next-link.js';
-import { createPageTexts, pageItems } from './page-text.js';
-import { createPrefetcher } from './prefetch.js';
+import { memoryOfRows, pageItems } from './page-items.js';
+import { createPageTexts } from './page-text.js';
+import { createPrefetcher, createValuesReader } from './prefetch.js';
 import { readPage } from './read-page.js';
 import { createUnsentAnswers, type UnsentAnswers } from './unsent-answers.js';
 
@@ -23,9 +24,12 @@ export interface EventRouteDeps {
 /** `GET /events` (docs/reference/events.md). */
 export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void> {
   const { catalog, runReads, now, unsentAnswers = createUnsentAnswers() } = deps;
-  const linkPrefetcher = createPrefetcher(catalog.links.cachedCounters, catalog.links.counters);
+  const { links, customers } = catalog;
   const texts = createPageTexts(catalog);
-  const customerPrefetcher = createPrefetcher(catalog.customers.cachedCounters, catalog.customers.counters);
+  const linkPrefetcher = createPrefetcher(links.cachedCounters, links.counters);
+  const customerPrefetcher = createPrefetcher(customers.cachedCounters, customers.counters);
+  const linkCounters = createValuesReader(links.cachedCounters, links.counters);
+  const customerTotals = createValuesReader(customers.cachedCounters, customers.counters);
   app.get(
     '/events',
     {
@@ -41,29 +45,41 @@ export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void>
     },
     async (request, reply) => {
       const { workspace, query } = request;
-      const { items, next } = await whileUsageChecked(catalog, request, async () => {
+      const { body, next } = await whileUsageChecked(catalog, request, async () => {
         const list = { query, workspaceId: workspace.id };
         const cursor = parseCursor(list);
         const nowMs = cursor?.nowMs ?? now();
         const parsed = parse(query, nowMs, cursor);
         const { caller, bound } = await bindEvents(catalog, request, parsed);
-        const { rows, prefetched } = await runReads(request, reply, async (reads) => {
+        const { rows, prefetched, unsent, rowBytes } = await runReads(request, reply, async (reads) => {
           unsentAnswers.check(workspace.id);
           const prefetched = {
             linkCounters: linkPrefetcher.start(workspace.id, parsed.kind),
             customerTotals: customerPrefetcher.start(workspace.id, parsed.kind),
           };
-          return { rows: await readPage(reads, bound), prefetched };
+          const rows = await readPage(reads, bound);
+          const rowBytes = memoryOfRows(rows);
+          return { rows, prefetched, unsent: unsentAnswers.reserve(workspace.id, reply, rowBytes), rowBytes };
         });
         const last = rows.length === query.limit ? rows.at(-1) : undefined;
-        return {
-          next: last && nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)),
-          items: await pageItems({ ...deps, ...texts, ...prefetched }, caller, parsed.kind, rows),
+        const first = { ...deps, ...texts, ...prefetched };
+        const later = {
+          ...first,
+          linkCounters: linkCounters(workspace.id),
+          customerTotals: customerTotals(workspace.id),
         };
+        async function* items() {
+          for await (const group of pageItems({ first, later }, caller, parsed.kind, rows)) {
+            unsent.resize(rowBytes + group.textBytes);
+            yield group.items;
+          }
+        }
+        const body = await jsonItems(items());
+        // Then the rows are not needed any more.
+        if (Buffer.isBuffer(body)) unsent.resize(body.length);
+        return { body, next: last && nextLink(query, formatCursor({ nowMs, after: positionOf(last) }, list)) };
       });
       if (next !== undefined) reply.header('link', next);
-      const body = await jsonArray(items);
-      unsentAnswers.add(workspace.id, reply, body.length);
       return sendJsonText(reply, body);
     },
   );

@@ -73,6 +73,7 @@ async function linksOf(
   caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
+  page: readonly EventPageRow[],
 ): Promise<TextsByNumber<LinkTexts>> {
   const { workspaceId, visibility } = caller;
   const idByNumber = publicIds('link', new Set(rows.map(([, , number]) => number)));
@@ -84,7 +85,12 @@ async function linksOf(
       totals !== undefined && totals[kind] >= events && (kind !== 'clicks' || (totals.lastClicked ?? '') >= newest),
     now,
   };
-  const shown = shownOf(rows.map(([, timestamp, number]) => [idByNumber.get(number) ?? '', timestamp]));
+  const shown = shownOf(
+    page.flatMap(([, timestamp, number]) => {
+      const id = idByNumber.get(number);
+      return id === undefined ? [] : [[id, timestamp] as const];
+    }),
+  );
   const [{ links, tagsOf }, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
   const texts = new Map<string, LinkTexts>();
   await forEachYielding(idByNumber, ([number, id]) => {
@@ -104,6 +110,7 @@ async function customersOf(
   workspaceId: string,
   kind: EventKind,
   rows: readonly EventPageRow[],
+  page: readonly EventPageRow[],
 ): Promise<TextsByNumber<string>> {
   const { catalog, now, customerTotals, textOfCustomer } = deps;
   const idByNumber = publicIds('customer', new Set(rows.flatMap(([, , , , , , number]) => number ?? [])));
@@ -116,7 +123,7 @@ async function customersOf(
     now,
   };
   const shown = shownOf(
-    rows.flatMap(([, timestamp, , , , , number = '']) => {
+    page.flatMap(([, timestamp, , , , , number = '']) => {
       const id = idByNumber.get(number);
       return id === undefined ? [] : [[id, timestamp] as const];
     }),
@@ -144,16 +151,21 @@ export interface RowTexts {
   readonly erased: ErasedPeople | undefined;
 }
 
-/** Reads each link and customer of the rows once, and serialises it at most once. */
+/**
+ * Reads each link and customer of the rows once, and serialises it at most once.
+ *
+ * @param page all rows that are shown together, whose events the counters include
+ */
 export async function textsOfRows(
   deps: PageTextDeps,
   caller: Caller,
   kind: EventKind,
   rows: readonly EventPageRow[],
+  page: readonly EventPageRow[] = rows,
 ): Promise<RowTexts> {
   const [links, customers, erased] = await Promise.all([
-    linksOf(deps, caller, kind, rows),
-    customersOf(deps, caller.workspaceId, kind, rows),
+    linksOf(deps, caller, kind, rows, page),
+    customersOf(deps, caller.workspaceId, kind, rows, page),
     deps.catalog.erasures.people.current(),
   ]);
   return { links, customers, erased };
@@ -196,9 +208,4 @@ export async function itemTexts(
   if (rows.length === 0) return [];
   const texts = await textsOfRows(deps, caller, kind, rows);
   return mapYielding(rows, (row) => itemText(caller, kind, row, texts));
-}
-
-/** The items of a page as JSON text: {@link itemTexts} without those that are left out. */
-export async function pageItems(...page: Parameters<typeof itemTexts>): Promise<string[]> {
-  return (await itemTexts(...page)).filter((text) => text !== undefined);
 }

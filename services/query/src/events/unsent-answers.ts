@@ -2,7 +2,7 @@ import { ApiError } from '@waymark/contract';
 import { onReplyClose } from '@waymark/http-kit';
 import type { FastifyReply } from 'fastify';
 
-/** Limits on the answers that clients have not taken yet, in bytes. */
+/** Limits on the memory of answers that clients have not taken yet, in bytes. */
 export interface UnsentLimits {
   /** Of all workspaces together. */
   readonly bytesMax: number;
@@ -10,23 +10,33 @@ export interface UnsentLimits {
   readonly bytesPerWorkspaceMax: number;
 }
 
-/** Three pages of the largest events for one workspace, and as much for others: a process may have 512 MB (deploy/kubernetes/query.yaml). */
-const LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000 };
+/** A process may have 512 MB (deploy/kubernetes/query.yaml), and Node then limits the heap to half of it. */
+export const UNSENT_LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000 };
 const RETRY_SECONDS = 1;
 
+/** The memory that an answer takes until its client has taken it. */
+export interface UnsentAnswer {
+  /** Sets it to another number of bytes, without a check. */
+  resize(bytes: number): void;
+}
+
 /**
- * Counts the bytes of answers that are in memory until their clients have taken them. A page of large events has 25 MB, and a client that
- * reads slowly may take two minutes for it: enough of them would take all the memory of the process.
+ * Counts the memory that answers take until their clients have taken them. The events of a page may have 25 MB, and a client that reads slowly
+ * may take minutes for it: enough of them would take all the memory of the process.
  */
 export interface UnsentAnswers {
-  /** Call it before an answer is read. @throws ApiError 429 while the answers of the workspace, or of all, have too many bytes */
+  /** Call it before an answer is read. @throws ApiError 429 while the answers of the workspace, or of all, take too much memory */
   check(workspaceId: string): void;
-  /** Counts an answer until it is sent or its client has disconnected. */
-  add(workspaceId: string, reply: FastifyReply, bytes: number): void;
+  /**
+   * Counts an answer until it is sent or its client has disconnected. Call it as soon as its size is known.
+   *
+   * @throws ApiError 429 when it would take too much memory beside the others
+   */
+  reserve(workspaceId: string, reply: FastifyReply, bytes: number): UnsentAnswer;
 }
 
 /** Creates the count of a process. */
-export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLimits = LIMITS): UnsentAnswers {
+export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLimits = UNSENT_LIMITS): UnsentAnswers {
   const unsent = new Map<string, number>();
   let total = 0;
 
@@ -37,17 +47,37 @@ export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLi
     total += bytes;
   }
 
+  /** @param bytes of one more answer */
+  function checkRoom(workspaceId: string, bytes: number): void {
+    const own = unsent.get(workspaceId) ?? 0;
+    // A workspace without such answers is never refused for those of others.
+    if (own === 0 || (own + bytes <= bytesPerWorkspaceMax && total + bytes <= bytesMax)) return;
+    const message = 'Earlier answers for this workspace have not been read yet. Please read them, and try again.';
+    throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
+  }
+
   return {
     check(workspaceId) {
-      const own = unsent.get(workspaceId) ?? 0;
-      // A workspace without such answers is never refused for those of others.
-      if (own < bytesPerWorkspaceMax && (own === 0 || total < bytesMax)) return;
-      const message = 'Earlier answers for this workspace have not been read yet. Please read them, and try again.';
-      throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
+      checkRoom(workspaceId, 1);
     },
-    add(workspaceId, reply, bytes) {
-      change(workspaceId, bytes);
-      onReplyClose(reply, () => change(workspaceId, -bytes));
+    reserve(workspaceId, reply, bytes) {
+      checkRoom(workspaceId, bytes);
+      let counted = 0;
+      let isOver = false;
+      const resize = (to: number) => {
+        change(workspaceId, to - counted);
+        counted = to;
+      };
+      resize(bytes);
+      onReplyClose(reply, () => {
+        resize(0);
+        isOver = true;
+      });
+      return {
+        resize(to) {
+          if (!isOver) resize(to);
+        },
+      };
     },
   };
 }
