@@ -25,6 +25,7 @@ export { type EventStreamClient, openEventStream } from './event-stream.js';
 export { type ForkedService, forkService, storeSettings, TEST_INSTANCE_KEY } from './fork-service.js';
 export { freePort } from './free-port.js';
 export { elapsedMs, leastOf } from './least-of.js';
+export { findQueueLimits } from './queue-limits.js';
 export { removeOldPartsAtOnce } from './remove-old-parts.js';
 export { rounds } from './run/rounds.js';
 export { runAsStranger } from './run-as-stranger.js';

@@ -42,3 +42,11 @@ it('a wrong statement stays an internal error', async () => {
   const read = queryRows(database.client, { query: 'SELECT nothing', parameters: {} });
   await expect(read).rejects.toMatchObject({ code: '47' });
 });
+
+it('a read, also one of a list, may take 5 s and 500 MB', async () => {
+  const names = ['max_execution_time', 'max_memory_usage'];
+  const query = `SELECT ${names.map((name) => `toString(getSetting('${name}'))`)}`;
+  const limits = [['5', '500000000']];
+  expect(await queryRows(database.client, { query, parameters: {} })).toEqual(limits);
+  expect(await createListReads(database.client)({ query, parameters: { workspace: '1' } })).toEqual(limits);
+});

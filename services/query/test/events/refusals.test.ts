@@ -56,6 +56,13 @@ test('a filter of 10,000 characters in any script is accepted', async () => {
   expect((await workspace.events({ city: "\\'".repeat(5_000) })).status).toBe(200);
 });
 
+test('a list may have 64,000 characters: a thousand long ids', async () => {
+  const ids = Array.from({ length: 1000 }, (_, index) => String(index).padStart(63, 'x')).join(',');
+  expect((await workspace.events({ tenantId: `${ids}y` })).status).toBe(200);
+  const answer = await workspace.events({ tenantId: `${ids}yy` });
+  expect(answer).toMatchObject({ status: 422, body: { error: { message: expect.stringContaining('tenantId') } } });
+});
+
 describe('access', () => {
   test('a plan below Business is refused before its parameters are validated', async () => {
     const pro = await aWorkspace(query, 'pro');
