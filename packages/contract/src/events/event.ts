@@ -35,10 +35,14 @@ export const clickSchema = z.strictObject({
   city: z.string().describe('City of the visitor, or `Unknown`.'),
   region: z.string().describe('Subdivision of the visitor’s country, such as `US-CA`, or `Unknown`.'),
   continent: z.string().describe('Code of the visitor’s continent; empty if it is not known.'),
-  device: z.string().describe('Kind of device: `Desktop`, `Mobile`, `Tablet`, `Smarttv` or `Console`.'),
+  device: z
+    .string()
+    .describe(
+      'Kind of device: `Desktop`, `Mobile`, `Tablet`, `Smarttv` or `Console`; of an imported click, the word of its source.',
+    ),
   browser: z.string().describe('Name of the browser, or `Unknown`.'),
   os: z.string().describe('Name of the operating system, or `Unknown`.'),
-  ua: z.string().nullable().describe('User agent of the browser.'),
+  ua: z.string().nullable().describe('User agent of the browser; may be empty for an imported click.'),
   trigger: triggerSchema
     .nullable()
     .describe('What the visitor did: scanned a QR code, followed a link, opened a page or opened an app.'),
