@@ -69,10 +69,8 @@ export async function jsonItems(groups: AsyncIterable<readonly string[]>): Promi
   while (chars <= WHOLE_CHARS_MAX) {
     const next = await iterator.next();
     if (next.done === true) return jsonArray(first);
-    for (const item of next.value) {
-      first.push(item);
-      chars += item.length;
-    }
+    for (const item of next.value) chars += item.length;
+    first.push(...next.value);
   }
   async function* all() {
     yield first;

@@ -28,10 +28,9 @@ async function readFirst(path: string, unreadAnswer: number): Promise<{ server: 
   sockets.push(client);
   client.on('error', () => undefined);
   const server = await accepted;
-  if (unreadAnswer === 30_000) {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
-  }
+  // The timers of sockets stay real.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const begun = new Promise((resolve) => client.once('data', resolve));
   client.write(`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
   await begun;
@@ -74,7 +73,7 @@ describe('a large answer', () => {
     client.on('data', (chunk) => {
       text += chunk;
     });
-    setTimeout(() => client.resume(), 50);
+    setImmediate(() => client.resume());
     await new Promise((resolve) => client.once('close', resolve));
     expect(text.length).toBeGreaterThan(LARGE * 0.9);
     expect(text).toMatch(/\]\r\n0\r\n\r\n$/);

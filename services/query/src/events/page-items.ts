@@ -17,8 +17,12 @@ export interface PageItems {
 }
 
 const WIDE = /[\u0100-\uffff]/;
+/** Shorter texts count as wide: they are many, and take little. */
+const CHARS_CHECKED = 4096;
+
 /** The bytes of a text in memory: V8 stores one byte for each character, or two if one of them is outside Latin-1. */
-export const memoryOf = (text: string): number => (WIDE.test(text) ? 2 : 1) * text.length;
+const memoryOf = (text: string): number =>
+  text.length < CHARS_CHECKED || WIDE.test(text) ? 2 * text.length : text.length;
 
 /** The bytes of the payloads of rows in memory. */
 export const memoryOfRows = (rows: readonly EventPageRow[]): number =>
@@ -35,6 +39,10 @@ function memoryOfTexts({ links, customers }: RowTexts): number {
 function* groupsOf(rows: readonly EventPageRow[], textsMax: () => number): Generator<readonly EventPageRow[]> {
   let start = 0;
   let max = textsMax();
+  if (rows.length > 0 && rows.length <= max) {
+    yield rows;
+    return;
+  }
   const [links, customers] = [new Set<string>(), new Set<string>()];
   for (const [index, [, , link, , , , customer]] of rows.entries()) {
     const isFull =

@@ -85,12 +85,12 @@ async function linksOf(
       totals !== undefined && totals[kind] >= events && (kind !== 'clicks' || (totals.lastClicked ?? '') >= newest),
     now,
   };
-  const shown = shownOf(
-    page.flatMap(([, timestamp, number]) => {
-      const id = idByNumber.get(number);
-      return id === undefined ? [] : [[id, timestamp] as const];
-    }),
-  );
+  const events: [id: string, timestamp: string][] = [];
+  for (const [, timestamp, number] of page) {
+    const id = idByNumber.get(number);
+    if (id !== undefined) events.push([id, timestamp]);
+  }
+  const shown = shownOf(events);
   const [{ links, tagsOf }, counters] = await Promise.all([linksById(catalog, caller, ids), countersOf(reads, shown)]);
   const texts = new Map<string, LinkTexts>();
   await forEachYielding(idByNumber, ([number, id]) => {
