@@ -11,7 +11,7 @@ export interface UnsentLimits {
 }
 
 /** A process may have 512 MB (deploy/kubernetes/query.yaml), and Node then limits the heap to half of it. */
-export const UNSENT_LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000 };
+const LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000 };
 const RETRY_SECONDS = 1;
 
 /** The memory that an answer takes until its client has taken it. */
@@ -36,7 +36,7 @@ export interface UnsentAnswers {
 }
 
 /** Creates the count of a process. */
-export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLimits = UNSENT_LIMITS): UnsentAnswers {
+export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLimits = LIMITS): UnsentAnswers {
   const unsent = new Map<string, number>();
   let total = 0;
 
