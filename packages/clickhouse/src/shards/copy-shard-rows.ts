@@ -1,7 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { pipeRows, type RowSums, readRowSums } from '../rows/pipe-rows.js';
 import { COPY_QUORUM_INSERT } from '../rows/replicated.js';
 import type { ShardNode } from './cluster-nodes.js';
 import { isOfLogicalShard } from './placement.js';
+
+/**
+ * Rows that were deleted are inserted again, after a change of their month or when a logical shard moves back. The token of its own is for servers
+ * that ignore `insert_deduplicate = 0` and would drop a block like an earlier one: those from 26 on, where `deduplicate_insert` comes first.
+ */
+const NOT_DEDUPLICATED = { insert_deduplicate: 0 } as const;
 
 /** The `log_comment` of the inserts of `npx waymark shards move`. */
 const SHARD_MOVE_COMMENT = 'waymark shards move';
@@ -59,7 +66,10 @@ export async function rowSetsOf(node: ShardNode, shape: Shape, logical: number):
   return months.map(([month]) => ({ ...shape, where: `${where} AND toYYYYMM(timestamp) = ${month}` }));
 }
 
-/** Deletes rows on a node and on the other replicas of its shard. */
+/**
+ * Deletes rows on a node and on the other replicas of its shard: no read returns them any more. They stay in the files until
+ * `removeDeletedRows`.
+ */
 export async function deleteRows(
   { client }: ShardNode,
   { table, where }: Pick<RowSet, 'table' | 'where'>,
@@ -78,7 +88,12 @@ function insertSet(from: ShardNode, to: ShardNode, { table, columns, where }: Ro
       client: to.client,
       table: `${table}_local`,
       columns,
-      settings: { ...COPY_QUORUM_INSERT, insert_deduplicate: 0, log_comment: SHARD_MOVE_COMMENT },
+      settings: {
+        ...COPY_QUORUM_INSERT,
+        ...NOT_DEDUPLICATED,
+        insert_deduplication_token: randomUUID(),
+        log_comment: SHARD_MOVE_COMMENT,
+      },
     },
   );
 }
