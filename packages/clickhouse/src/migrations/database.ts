@@ -38,7 +38,8 @@ export async function listTables(client: ClickHouseClient): Promise<TableName[]>
   }
 }
 
-function isUnknownDatabase(err: unknown): boolean {
+/** Whether a statement has failed because the database does not exist. */
+export function isUnknownDatabase(err: unknown): boolean {
   const cause = err instanceof Error && err.cause !== undefined ? err.cause : err;
   return cause instanceof ClickHouseError && cause.code === UNKNOWN_DATABASE;
 }

@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '../client.js';
 import { bookkeepingTables } from '../migrations/bookkeeping.js';
-import { createDatabase } from '../migrations/database.js';
+import { createDatabase, isUnknownDatabase } from '../migrations/database.js';
 import { REPLICA_PATH } from '../migrations/render.js';
 import { takeSchemaLease } from '../migrations/schema-lease.js';
 import { quoteIdentifier } from '../quote-identifier.js';
-import { connectNodes } from './cluster-nodes.js';
+import { connectNodes, type ShardNode } from './cluster-nodes.js';
 
 /** The order in which tables and views are created, by the end of the engine's name: each refers to earlier ones. */
 const ORDER = ['MergeTree', 'Distributed', 'View'];
@@ -20,29 +20,52 @@ function definitionOnCluster(definition: string, cluster: string): string {
     .replace(/(ENGINE = Replicated\w+\()'[^']*', '[^']*'/, `$1${REPLICA_PATH}`);
 }
 
+/** The number of `Distributed` tables that a server has; 0 also without a database. */
+async function countTables({ client }: ShardNode): Promise<number> {
+  try {
+    const [row] = await client.rows<[string]>({
+      query: `SELECT count() FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'`,
+    });
+    return Number(row?.[0] ?? 0);
+  } catch (err) {
+    if (isUnknownDatabase(err)) return 0;
+    throw err;
+  }
+}
+
 /**
  * Creates the tables and views of a cluster on servers that were added to it (docs/runbooks/adding-a-shard.md), with the present
  * definitions of the other servers. Running the migrations instead would repeat old changes of columns on the other servers. A new shard
- * gets no rows until logical shards are moved to it. May be repeated.
+ * gets no rows until logical shards are moved to it. May be repeated. The definitions are those of the server with the most tables, because
+ * the given client may be connected to a new one.
  *
  * @returns the names of the servers that had no tables
+ * @throws Error when no server has tables
  */
 export async function addServers(
   client: ClickHouseClient,
   { cluster }: { readonly cluster: string },
 ): Promise<string[]> {
   const nodes = await connectNodes(client, cluster);
+  try {
+    const counts = await Promise.all(nodes.map(countTables));
+    const most = Math.max(0, ...counts);
+    const source = nodes[counts.indexOf(most)];
+    if (source === undefined || most === 0)
+      throw new Error(`no server of the cluster ${cluster} has the tables: run \`npx waymark migrate up\``);
+    await createTables(source.client, cluster);
+    return nodes.flatMap(({ name }, index) => (counts[index] === 0 ? [name] : []));
+  } finally {
+    await Promise.all(nodes.map((node) => node.client.close()));
+  }
+}
+
+/** Creates the tables and views of a server on all servers of its cluster that do not have them. */
+async function createTables(client: ClickHouseClient, cluster: string): Promise<void> {
   const lease = await takeSchemaLease(client, { cluster });
   try {
     await createDatabase(client, { cluster });
     for (const query of bookkeepingTables({ cluster })) await client.command({ query });
-    const count =
-      'SELECT count() FROM system.tables WHERE database = currentDatabase() AND engine LIKE {engine:String}';
-    const added: string[] = [];
-    for (const node of nodes) {
-      const [row] = await node.client.rows<[string]>({ query: count, parameters: { engine: 'Distributed' } });
-      if (row?.[0] === '0') added.push(node.name);
-    }
     const tables = await client.rows<[name: string, engine: string, definition: string]>({
       query: `SELECT name, engine, create_table_query FROM system.tables
         WHERE database = currentDatabase() AND NOT startsWith(name, 'schema_') AND engine NOT LIKE 'Memory'`,
@@ -52,9 +75,7 @@ export async function addServers(
       lease.assertHeld();
       await client.command({ query: definitionOnCluster(definition, cluster) });
     }
-    return added;
   } finally {
-    await Promise.all(nodes.map((node) => node.client.close()));
     await lease.release();
   }
 }
