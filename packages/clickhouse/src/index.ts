@@ -4,6 +4,7 @@ export { type ClickHouseClient, createClickHouseClient } from './client.js';
 export {
   countUnerased,
   erasureProgress,
+  type PreparedErasure,
   prepareErasure,
   startErasure,
 } from './erasure/mutations.js';
@@ -49,6 +50,7 @@ export {
 } from './run-query.js';
 export { addServers } from './shards/add-servers.js';
 export { applyPlacement, isPlacementApplied } from './shards/apply-placement.js';
+export { betweenMoves } from './shards/between-moves.js';
 export {
   type CompleteReplicas,
   findCompleteReplicas,
@@ -63,5 +65,7 @@ export { listShards, type ShardList } from './shards/list-shards.js';
 export { moveShard, ShardMoveError, type ShardMoveReport, ShardThereError } from './shards/move-shard.js';
 export { LOGICAL_SHARDS } from './shards/placement.js';
 export { countShards } from './shards/placement-store.js';
+export { removeDeletedRows } from './shards/remove-deleted-rows.js';
 export { createRowGroups } from './shards/row-groups.js';
+export type { RunningMutation } from './shards/wait-for-nodes.js';
 export { UnknownOutcomeError } from './unknown-outcome-error.js';

@@ -162,6 +162,26 @@ function startReading(stored: () => number) {
   };
 }
 
+/** Of names of other workspaces, one is placed on the moved logical shard, one is not. */
+async function expectOnlyItsRowsRefused(): Promise<void> {
+  const hashed = (operator: string) =>
+    `SELECT toString(number) FROM numbers(10000) WHERE cityHash64('link', 'go.acme.com', toString(number)) % 840 ${operator} ${MOVED} LIMIT 1`;
+  const insertName = async (operator: string) => {
+    const [[name] = []] = await client.rows<[string]>({ query: hashed(operator) });
+    await client.command({
+      query: `INSERT INTO names (kind, scope, name, id, workspace_id, version, deleted) VALUES ('link', 'go.acme.com', '${name}', 1, 5, 1, 0)`,
+    });
+  };
+  const insertCustomer = (workspace: number) =>
+    client.command({
+      query: `INSERT INTO customers (workspace_id, id, version, deleted) VALUES (${workspace}, 1, 1, 0)`,
+    });
+  await expect(insertCustomer(MOVED)).rejects.toMatchObject({ code: '469' });
+  await expect(insertName('=')).rejects.toMatchObject({ code: '469' });
+  await insertCustomer(5);
+  await insertName('!=');
+}
+
 describe('a logical shard is moved', () => {
   test('while its events are written and read, and the command is killed: no event is missing, doubled or unread', async () => {
     const others = await number('SELECT count() FROM click_events WHERE workspace_id = 5');
@@ -188,6 +208,7 @@ describe('a logical shard is moved', () => {
       expect([what, await ended]).toEqual([what, 'SIGKILL']);
       // The next run would wait until the lease of the killed one has expired.
       await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
+      if (what === 'all is copied') await expectOnlyItsRowsRefused();
     }
     const finished = await runCli(env, ...args);
     expect(finished).toMatchObject({ code: 0 });
@@ -205,6 +226,12 @@ describe('a logical shard is moved', () => {
       expect(await number(`SELECT count() FROM ${table}_local ${ofMoved}`, from)).toBe(0);
     expect(await number('SELECT count() FROM click_events WHERE workspace_id = 5')).toBe(others);
     for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
+    expect(finished.stderr).toContain('removing moved rows from the files of click_events_local on shard 2');
+    expect(
+      await number(
+        "SELECT count() FROM system.parts WHERE database LIKE 'waymark%' AND active AND has_lightweight_delete",
+      ),
+    ).toBe(0);
     expect(reading.reads()).toBeGreaterThan(10);
     expect(writing.refused()).toBeGreaterThan(0);
   }, 120_000);
@@ -283,3 +310,25 @@ test('numbers are written as ranges and read as such', () => {
   expect(rangesText([0, 1, 2, 5, 7, 8])).toBe('0-2 5 7-8');
   expect(readRanges(['0-2', '5', '7-8', '8'])).toEqual([0, 1, 2, 5, 7, 8]);
 });
+
+test('shards add through a new server takes the tables of the others, and fails if no server has any', async () => {
+  const [old = '', added = ''] = nodes.databases;
+  const recreate = async (database: string) => {
+    const server = createClickHouseClient({ url: nodes.url, database: 'default' });
+    await server.command({ query: `DROP DATABASE ${database}` });
+    await server.command({ query: `CREATE DATABASE ${database}` });
+    await server.close();
+  };
+  const tables = (database: string) =>
+    number("SELECT count() FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'", database);
+  const wanted = await tables(old);
+  await recreate(added);
+  // As an earlier command that was killed, or a start of another release, has left it.
+  for (const table of ['schema_shards', 'schema_migrations', 'schema_migration_leases'])
+    await client.command({ query: `CREATE TABLE ${added}.${table} AS ${old}.${table}` });
+  const add = () => runCli({ ...env, CLICKHOUSE_DATABASE: added }, 'shards', 'add');
+  expect(await add()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^created the tables on shard 2, /) });
+  expect(await tables(added)).toBe(wanted);
+  for (const database of nodes.databases) await recreate(database);
+  expect(await add()).toMatchObject({ code: 1, stderr: expect.stringContaining('has the tables: run `npx waymark') });
+}, 120_000);

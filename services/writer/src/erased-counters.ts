@@ -20,13 +20,13 @@ export interface ErasedCountersDeps {
  * twice, it is not repeated: counters that are too high are better than those below zero, which wrap to almost 2^64.
  *
  * @param erasures those of the batch
- * @param lost aborted when another writer may continue the batch
+ * @param assertHeld throws when another writer may continue the batch, or a logical shard may be moved
  */
 export async function subtractOnce(
   { erasures: { update }, target, queueShards, logger }: ErasedCountersDeps,
   batch: ErasureBatch,
   erasures: readonly ErasureRecord[],
-  lost: AbortSignal,
+  assertHeld: () => void,
 ): Promise<void> {
   const marked = erasures.find(({ subtraction }) => subtraction?.batch === batch.id);
   const holder = marked ?? erasures[0];
@@ -35,7 +35,7 @@ export async function subtractOnce(
   if (subtraction === undefined) return;
   const mark = (inserts: readonly number[], isDone: boolean) =>
     update(holder.workspaceId, holder.id, () => {
-      lost.throwIfAborted();
+      assertHeld();
       return { subtraction: { batch: batch.id, isDone, groups: [...subtraction.groups], inserts: [...inserts] } };
     });
   const begun = marked?.subtraction;
@@ -49,7 +49,7 @@ export async function subtractOnce(
     await mark(inserts, true);
     return;
   }
-  lost.throwIfAborted();
+  assertHeld();
   await subtraction.run();
   await mark(inserts, true);
 }

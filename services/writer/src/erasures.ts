@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Stores } from '@waymark/bootstrap';
 import type { Catalog, ErasureRecord } from '@waymark/catalog';
 import {
+  betweenMoves,
   type ClickHouseClient,
   countEvents,
   countUnerased,
   type ErasedClick,
   type ErasureBatch,
   erasureProgress,
+  type PreparedErasure,
   prepareErasure,
   sharedClicks,
   startErasure,
@@ -40,6 +42,8 @@ export interface ErasuresOptions {
   readonly gatherMs: number;
   /** Called every few minutes with the time since which the oldest erasure is open; undefined if none is. */
   readonly onOldest?: (sinceMs: number | undefined) => void;
+  /** On a cluster, how long a step waits for a command that moves logical shards to finish the present one; 4 minutes by default. */
+  readonly moveWaitMs?: number;
   /** Minimum time between the acceptance of an erasure and its batch: all writers have read it by then. */
   readonly settleMs?: number;
 }
@@ -49,6 +53,7 @@ const INTERVAL_MS = 30_000;
 const OLDEST_EVERY_MS = 5 * 60_000;
 /** After this time every insert has ended that a writer began before it read the erasure. */
 const SETTLE_MS = 5 * 60_000;
+const MOVE_WAIT_MS = 4 * 60_000;
 /** Limit on the ids of customers and clicks of a batch, because they are sent in the URL of a statement. */
 const IDS_MAX = 12_000;
 /** Limit on the erasures of a batch: erasures of external ids that no customer has are without ids. */
@@ -82,7 +87,7 @@ const idsOf = (erasures: readonly ErasureRecord[]) => erasures.map(({ id }) => i
 /** Removes or anonymises erased people in tables, queues and claims: in batches, in one writer at a time. */
 export function startErasures(options: ErasuresOptions): PeriodicTask {
   const { catalog, redis, queueShards, clickhouse, cluster, lateRows, logger, now = Date.now } = options;
-  const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS } = options;
+  const { waitReplicas = 0, gatherMs, settleMs = SETTLE_MS, moveWaitMs = MOVE_WAIT_MS } = options;
   const target = { client: clickhouse, cluster };
   const shards = queueShards.map((shard) => ({ shard, replication: createReplication(shard, waitReplicas) }));
   const rewriteRedisFiles = createRedisRewrites({ queueShards, logger });
@@ -224,6 +229,49 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     }
   }
 
+  /** What the log says of why a batch waits; empty if it does not. */
+  let waitsFor = '';
+
+  /**
+   * Takes the deleted events out of the counters and starts the mutations of a batch, except those that were started before: not while a logical
+   * shard is moved, because both would leave out its copies.
+   *
+   * @returns whether all are started
+   */
+  async function start(
+    batch: ErasureBatch,
+    erasures: readonly ErasureRecord[],
+    prepared: PreparedErasure,
+    lost: AbortSignal,
+  ): Promise<boolean> {
+    if (prepared.missing.length === 0) return true;
+    const started = await betweenMoves({ ...target, waitMs: moveWaitMs, signal: lost }, async (assertUnmoved) => {
+      const assertHeld = () => {
+        lost.throwIfAborted();
+        assertUnmoved();
+      };
+      // The turn may have come minutes after the batch was read.
+      const current =
+        cluster === undefined ? prepared : await prepareErasure(target, await contentOf(batch.id, erasures));
+      // Once a mutation has begun, all of the subtraction was done before.
+      if (!current.isStarted)
+        await subtractOnce({ erasures: catalog.erasures, target, queueShards, logger }, batch, erasures, assertHeld);
+      assertHeld();
+      await startErasure(target, current, assertUnmoved);
+    });
+    const move = started.isDone ? undefined : started.move;
+    const reason = started.isDone ? '' : `${batch.id} ${move?.logical}`;
+    if (reason !== waitsFor && move !== undefined) {
+      const command = `npx waymark shards move ${move.logical} --to ${move.to}`;
+      const message = `a batch of erasures waits until the move of logical shard ${move.logical} is finished; if it was interrupted, \`${command}\` continues it`;
+      logger.warn({ batch: batch.id }, message);
+    } else if (reason !== waitsFor && !started.isDone) {
+      logger.info({ batch: batch.id }, 'a batch of erasures waits until a migration or a move of a shard has ended');
+    }
+    waitsFor = reason;
+    return started.isDone;
+  }
+
   /**
    * Continues the batch that has begun, or begins one, as far as is possible now. Every step may be repeated.
    *
@@ -241,11 +289,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     if (removed !== `${batchId} end`) await eraseQueued(batch, erasures, 'begin');
     if (lost.aborted) return;
     const prepared = await prepareErasure(target, batch);
-    // Once a mutation has begun, all of the subtraction was done before.
-    if (!prepared.isStarted)
-      await subtractOnce({ erasures: catalog.erasures, target, queueShards, logger }, batch, erasures, lost);
-    if (lost.aborted) return;
-    await startErasure(target, prepared);
+    if (lost.aborted || !(await start(batch, erasures, prepared, lost))) return;
     const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;

@@ -151,17 +151,22 @@ export async function prepareErasure(target: ErasureTarget, batch: ErasureBatch)
 }
 
 /**
- * Starts the mutations of a batch, one for each table (docs/reference/erasure.md), except those that were started before.
+ * Starts the mutations of a batch, one for each table (docs/reference/erasure.md), except those that were started before. On a cluster they
+ * also remove the rows from the files that moves of logical shards have deleted (`removeDeletedRows`): a mutation does not find these.
  *
+ * @param assertHeld called before each; throws when no mutation may be started any more
  * @returns how many mutations it has started
  */
 export async function startErasure(
   { client, cluster }: ErasureTarget,
   { mark, missing }: PreparedErasure,
+  assertHeld: () => void = () => undefined,
 ): Promise<number> {
+  const ofMoves = cluster === undefined ? '' : ', APPLY DELETED MASK';
   for (const { table, commands, parameters } of missing) {
+    assertHeld();
     await client.command({
-      query: renderMigration(`ALTER TABLE ${table}\${local} \${cluster} ${commands.join(', ')}`, { cluster }),
+      query: renderMigration(`ALTER TABLE ${table}\${local} \${cluster} ${commands.join(', ')}${ofMoves}`, { cluster }),
       query_params: { ...parameters, mark },
       clickhouse_settings: { mutations_sync: '0', max_query_size: String(MUTATION_CHARS_MAX), log_comment: 'erasure' },
     });
@@ -198,12 +203,12 @@ SELECT
   (
     SELECT count() FROM
     (
-      SELECT hostName() AS host, table, partition_id, data_version FROM \${nodes:system.parts} WHERE database = currentDatabase()
+      SELECT hostName() AS host, database, table, partition_id, data_version FROM \${nodes:system.parts} WHERE database = currentDatabase()
     ) AS part
     INNER JOIN
     (
-      SELECT host, table, block.1 AS partition, block.2 AS number FROM mutation ARRAY JOIN arrayZip(partitions, numbers) AS block
-    ) AS version USING (host, table)
+      SELECT host, database, table, block.1 AS partition, block.2 AS number FROM mutation ARRAY JOIN arrayZip(partitions, numbers) AS block
+    ) AS version USING (host, database, table)
     WHERE version.partition IN ('', part.partition_id) AND part.data_version < version.number
   ),
   (SELECT max(latest_fail_reason) FROM mutation)`;

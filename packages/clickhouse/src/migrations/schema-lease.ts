@@ -32,6 +32,35 @@ export async function takeSchemaLease(client: ClickHouseClient, target: RenderTa
   }
 }
 
+/**
+ * Waits for the lease of a database as {@link takeSchemaLease} does, but keeps its row meanwhile: the other runners withdraw theirs, so this
+ * one has the next turn, also before one that releases the lease and takes it again at once. Only one process at a time may wait so: of two,
+ * neither would get the lease.
+ *
+ * @returns undefined when the time has passed or the signal is aborted
+ */
+export async function takeSchemaLeaseInTurn(
+  client: ClickHouseClient,
+  target: RenderTarget,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<SchemaLease | undefined> {
+  const row = new LeaseRow(client, target);
+  const endMs = performance.now() + waitMs;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    if (performance.now() - askedMs >= RENEW_MS) {
+      askedMs = performance.now();
+      await row.write(LEASE_SECONDS);
+    }
+    if (!(await row.hasRival())) return keepRenewed(row, askedMs);
+    if (signal.aborted || performance.now() >= endMs) {
+      await row.write(0);
+      return undefined;
+    }
+    await delay(RETRY_MS);
+  }
+}
+
 /** @param takenMs when the row was sent, by the clock of `performance.now()` */
 function keepRenewed(row: LeaseRow, takenMs: number): SchemaLease {
   /** The error of the last renewal that failed. */

@@ -1,11 +1,12 @@
 import type { ClickHouseClient } from '../client.js';
+import { bookkeepingTables } from '../migrations/bookkeeping.js';
 import { takeSchemaLease } from '../migrations/schema-lease.js';
 import { placeTables, shardedTables, tablesPlacedOtherwise } from './apply-placement.js';
 import { connectNodes, type ShardNode } from './cluster-nodes.js';
 import { copyRows, deleteRows, readShapes, rowSetsOf } from './copy-shard-rows.js';
 import { isOfLogicalShard, LOGICAL_SHARDS } from './placement.js';
 import { readPlacement, type UnfinishedMove, writePlacement } from './placement-store.js';
-import { untilCaughtUp, untilEnded } from './wait-for-nodes.js';
+import { type RunningMutation, untilCaughtUp, untilEnded, untilMutated } from './wait-for-nodes.js';
 
 /** The move that was requested is not possible. The message says why. */
 export class ShardMoveError extends Error {
@@ -24,6 +25,8 @@ export interface ShardMoveOptions {
   readonly logical: number;
   /** The shard of the cluster to move to, from 1. */
   readonly to: number;
+  /** Called about once a second while the move waits for mutations, with those that are left. */
+  readonly onWait?: ((running: readonly RunningMutation[]) => void) | undefined;
 }
 
 /** A finished move. */
@@ -44,7 +47,8 @@ const isEvents = (table: string) => table.endsWith('_events');
 /**
  * Moves a logical shard to another shard of the cluster (docs/runbooks/adding-a-shard.md). It copies events while everything runs. Then
  * both shards refuse new rows of the logical shard, so that writers wait, until the rest is copied and compared, and every server reads
- * from the new shard. It may be killed at any time: the same call continues. Every server of the cluster must run.
+ * from the new shard. It may be killed at any time: the same call continues. Every server of the cluster must run. Before it copies, it waits
+ * for the mutations of both shards: what they delete or change would be copied as it was. `betweenMoves` starts none until the move is finished.
  *
  * @throws ShardMoveError when the move is not possible; Error when copied rows differ or a server does not follow: the same call continues
  */
@@ -54,6 +58,8 @@ export async function moveShard(client: ClickHouseClient, options: ShardMoveOpti
   let nodes: readonly ShardNode[] = [];
   try {
     nodes = await connectNodes(client, cluster);
+    // Servers execute statements ON CLUSTER one after the other, so this one waits for a mutation that a server has still to begin.
+    for (const query of bookkeepingTables({ cluster }).slice(0, 1)) await client.command({ query });
     const move = await begin(client, options, nodes);
     return await new ShardMove(client, options, nodes, move, () => lease.assertHeld()).run();
   } finally {
@@ -86,8 +92,8 @@ async function begin(
 }
 
 /**
- * The tables that only materialized views fill. They need no fence: an insert is refused by the table that it names, and must not be
- * refused by the table of a view after that table has taken it.
+ * The tables that materialized views fill. They need no fence: an insert is refused by the table that it names, and must not be refused by
+ * the table of a view after that table has taken it. Erasures, which insert into them as well, do not begin while a move is unfinished.
  */
 async function filledByViews(client: ClickHouseClient): Promise<ReadonlySet<string>> {
   const rows = await client.rows<[string]>({
@@ -129,6 +135,7 @@ class ShardMove {
     const written = tables.filter((table) => !ofViews.has(table));
     const rows: Record<string, number> = {};
     if (step === 'copying') {
+      await untilMutated([...this.#replicasOf(from), ...this.#replicasOf(to)], this.#options.onWait);
       await this.#liftFence(to, written);
       await untilEnded(this.#replicasOf(to), 'Insert');
       for (const table of events) await this.#copy(table);

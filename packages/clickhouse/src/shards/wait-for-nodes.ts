@@ -3,6 +3,41 @@ import type { ClickHouseClient } from '../client.js';
 import type { ShardNode } from './cluster-nodes.js';
 
 const POLL_MS = 100;
+const MUTATION_POLL_MS = 1000;
+
+/** A mutation that a server has not done yet. */
+export interface RunningMutation {
+  /** Name of the server, see `ShardNode`. */
+  readonly server: string;
+  readonly table: string;
+  /** The latest error; empty if it has not failed. */
+  readonly error: string;
+}
+
+/**
+ * Waits until the nodes have no mutation that is not done.
+ *
+ * @param onWait called about once a second with those that are left
+ */
+export async function untilMutated(
+  nodes: readonly ShardNode[],
+  onWait: (running: readonly RunningMutation[]) => void = () => undefined,
+): Promise<void> {
+  for (;;) {
+    const running = await Promise.all(
+      nodes.map(async ({ client, name }) => {
+        const rows = await client.rows<[table: string, error: string]>({
+          query: `SELECT table, max(latest_fail_reason) FROM system.mutations
+            WHERE database = currentDatabase() AND NOT is_done GROUP BY table ORDER BY table`,
+        });
+        return rows.map(([table, error]) => ({ server: name, table, error }));
+      }),
+    );
+    if (running.flat().length === 0) return;
+    onWait(running.flat());
+    await delay(MUTATION_POLL_MS);
+  }
+}
 
 /** Waits until a query returns no rows. */
 export async function untilEmpty(

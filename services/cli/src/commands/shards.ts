@@ -4,6 +4,8 @@ import {
   LOGICAL_SHARDS,
   listShards,
   moveShard,
+  type RunningMutation,
+  removeDeletedRows,
   type ShardList,
   ShardMoveError,
   type ShardMoveReport,
@@ -107,6 +109,18 @@ function leftToMove(
   ];
 }
 
+/** Prints what a move waits for, once for each text. */
+function waitPrinter(): (running: readonly RunningMutation[]) => void {
+  let printed = '';
+  return (running) => {
+    const text = running
+      .map(({ server, table: name, error }) => `${name} on ${server}${error === '' ? '' : `, which fails: ${error}`}`)
+      .join('; ');
+    if (text !== printed) printMessage(`waiting until the mutations have ended of ${text}`);
+    printed = text;
+  };
+}
+
 /** `waymark shards move`: moves logical shards to another shard, one after the other. The same command continues after a kill. */
 export function moveShards(logical: readonly string[], { to }: { readonly to: RawOption }): Promise<CommandResult> {
   return onCluster(async (client, cluster) => {
@@ -116,9 +130,10 @@ export function moveShards(logical: readonly string[], { to }: { readonly to: Ra
       printMessage(`on shard ${shard} already: ${rangesText(numbers)}`);
     if (there.length > 0) printThere(there);
     const moves: ShardMoveReport[] = [];
+    const onWait = waitPrinter();
     for (const number of left) {
       try {
-        const report = await moveShard(client, { cluster, logical: number, to: shard });
+        const report = await moveShard(client, { cluster, logical: number, to: shard, onWait });
         printMessage(reportLine(report));
         moves.push(report);
       } catch (err) {
@@ -128,6 +143,10 @@ export function moveShards(logical: readonly string[], { to }: { readonly to: Ra
         there.push(number);
       }
     }
+    await removeDeletedRows(client, {
+      cluster,
+      onBegin: (one) => printMessage(`removing moved rows from the files of ${one.table} on shard ${one.shard}`),
+    });
     return { data: { moves, there }, lines: [`${moves.length} moved`] };
   });
 }
