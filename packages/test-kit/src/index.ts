@@ -35,7 +35,7 @@ export { startClickHouse, type TestClickHouse } from './stores/clickhouse.js';
 export { makeMigratedStore, startMigratedClickHouse } from './stores/migrated-store.js';
 export { startRedis, type TestRedisOptions } from './stores/redis.js';
 export { startRedisCluster } from './stores/redis-cluster.js';
-export { type RedisDeployment, untilReplicating } from './stores/redis-deployment.js';
+export { type RedisDeployment, untilConfirming, untilReplicating } from './stores/redis-deployment.js';
 export { launchRedis } from './stores/redis-process.js';
 export { startRedisSentinels } from './stores/redis-sentinels.js';
 export { temporaryDirectory } from './stores/temporary-directory.js';

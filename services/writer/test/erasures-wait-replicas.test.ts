@@ -1,6 +1,6 @@
 import { createCatalog } from '@waymark/catalog';
 import { QUEUE_PREFIX } from '@waymark/event-queue';
-import { createTestDatabase, startRedis, untilReplicating } from '@waymark/test-kit';
+import { createTestDatabase, startRedis, untilConfirming } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { lateRowsOf, startErasures } from '../src/index.js';
@@ -15,7 +15,7 @@ it('an erasure does not go on while no replica has what it has removed from Redi
   const [redis, follower] = [new Redis(master.url), new Redis(replica.url)];
   const follow = async () => {
     await follower.replicaof('127.0.0.1', String(master.port));
-    await untilReplicating(replica.port);
+    await untilConfirming(redis);
   };
   const errors: unknown[] = [];
   const logger = { debug() {}, info() {}, warn() {}, error: ({ err }: { err?: unknown }) => void errors.push(err) };

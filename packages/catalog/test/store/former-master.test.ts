@@ -54,11 +54,20 @@ it.each([
     const client = connect(next);
     const cutOff = stores.catalog({ redis: connect(former), waitReplicas: 1 });
     await untilSubscribed(cutOff, true);
-    const { workspace, host } = await aWorkspace(cutOff);
-    const link = await cutOff.links.create(workspace.id, { domain: host, key: 'before', url: 'https://one.com' });
     const unknown = createResourceId('customer', Date.now());
-    expect(await cutOff.links.get(workspace.id, link.id)).toMatchObject({ url: 'https://one.com' });
-    expect(await cutOff.customers.get(workspace.id, unknown)).toBeUndefined();
+    // Each command must be confirmed in time.
+    const { workspace, host, link } = await waitFor(
+      async () => {
+        const made = await aWorkspace(cutOff);
+        const link = await cutOff.links.create(made.workspace.id, {
+          ...{ domain: made.host, key: 'before', url: 'https://one.com' },
+        });
+        expect(await cutOff.links.get(made.workspace.id, link.id)).toMatchObject({ url: 'https://one.com' });
+        expect(await cutOff.customers.get(made.workspace.id, unknown)).toBeUndefined();
+        return { ...made, link };
+      },
+      { what: 'the answers of before' },
+    );
 
     await client.replicaof('NO', 'ONE');
     const catalog = stores.catalog({ redis: client });

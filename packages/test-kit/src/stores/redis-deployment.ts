@@ -59,3 +59,20 @@ export function untilReplicating(port: number): Promise<unknown> {
   const what = `the server on port ${port} to follow its master`;
   return waitFor(() => isReplicating(port), { what });
 }
+
+const CONFIRMATION_MS = 500;
+
+/**
+ * Waits until a replica confirms what its master has. One that follows its master ({@link untilReplicating}) confirms nothing before its
+ * first acknowledgement, up to a second later.
+ */
+export function untilConfirming(master: Redis): Promise<unknown> {
+  return waitFor(
+    async () => {
+      // On a connection that has written nothing, WAIT counts replicas that have not acknowledged anything either.
+      const answers = await master.pipeline().set('{waymark}:probe', '', 'PX', 60_000).wait(1, CONFIRMATION_MS).exec();
+      return Number(answers?.at(-1)?.[1]) >= 1;
+    },
+    { what: 'a replica to confirm what its master has' },
+  );
+}

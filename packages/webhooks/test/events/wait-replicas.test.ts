@@ -2,8 +2,14 @@ import { type Catalog, createCatalog } from '@waymark/catalog';
 import type { ExportEndData } from '@waymark/contract';
 import { jobKey, queueDepths, WEBHOOK_QUEUE } from '@waymark/event-queue';
 import { createOutbound } from '@waymark/outbound';
-import { createReplication } from '@waymark/redis';
-import { createTestDatabase, startRedis, type TestDatabase, type TestRedis, waitFor } from '@waymark/test-kit';
+import {
+  createTestDatabase,
+  startRedis,
+  type TestDatabase,
+  type TestRedis,
+  untilConfirming,
+  waitFor,
+} from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createDeliveryLog } from '../../src/delivery/delivery-log.js';
@@ -23,12 +29,6 @@ let workspaceId: string;
 let webhookId: string;
 const logger = { debug: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** A replica that follows its master does not confirm before its first acknowledgement, up to a second later. */
-function untilConfirmed(master: Redis): Promise<unknown> {
-  const { confirmed } = createReplication(master, 1);
-  return waitFor(() => confirmed(() => master.ping()), { what: 'a replica to confirm what its master has' });
-}
-
 beforeEach(async () => {
   const args = ['--repl-diskless-sync-delay', '0'];
   [database, master, replica] = await Promise.all([createTestDatabase(), startRedis({ args }), startRedis({ args })]);
@@ -45,7 +45,7 @@ beforeEach(async () => {
   });
   webhookId = hook.id;
   await promoted.replicaof('127.0.0.1', String(master.port));
-  await untilConfirmed(redis);
+  await untilConfirming(redis);
 });
 afterEach(async () => {
   await catalog.close();
@@ -60,7 +60,7 @@ afterEach(async () => {
  */
 async function failBack(): Promise<void> {
   await redis.replicaof('127.0.0.1', String(replica.port));
-  await untilConfirmed(promoted);
+  await untilConfirming(promoted);
   await redis.replicaof('NO', 'ONE');
   await promoted.replicaof('127.0.0.1', String(master.port));
 }
@@ -97,7 +97,7 @@ it('the end of a job that no replica has is not reported as sent, and is sent on
   for (let call = 0; call < 2; call++) await expect(ended()).rejects.toThrow('0 of 1 replicas');
   await failBack();
   expect(await waiting()).toBe(0);
-  await untilConfirmed(redis);
+  await untilConfirming(redis);
   await ended();
   await ended();
   expect(await waiting()).toBe(1);
@@ -167,7 +167,7 @@ it('a shard whose replicas do not confirm has one delivery of a workspace, and s
   const [first, follower] = [new Redis(firstMaster.url), new Redis(firstReplica.url)];
   try {
     await follower.replicaof('127.0.0.1', String(firstMaster.port));
-    await untilConfirmed(first);
+    await untilConfirming(first);
     const pick = async <T>(perShard: readonly T[]) => perShard[1] as T;
     const notifier = createWebhookNotifier({
       catalog: { ...catalog, queueShards: { ...catalog.queueShards, pick } },

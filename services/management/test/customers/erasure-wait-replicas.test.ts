@@ -1,6 +1,6 @@
 import { createClaimAdmin } from '@waymark/event-queue';
 import { createReplication } from '@waymark/redis';
-import { aCustomerRecord, addPendingCustomer, startRedis, untilReplicating } from '@waymark/test-kit';
+import { aCustomerRecord, addPendingCustomer, startRedis, untilConfirming, untilReplicating } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { eraseCustomer } from '../../src/erasures/erase-customer.js';
@@ -51,6 +51,7 @@ it('an erasure is not accepted while no replica has what it has removed from Red
     await follower.replicaof('127.0.0.1', String(master.options.port));
     await untilReplicating(replica.port);
     expect(await copies(master)).toHaveLength(1);
+    await untilConfirming(master);
     await erase(master);
     expect([await copies(master), await copies(follower)]).toEqual([[], []]);
   } finally {
