@@ -156,7 +156,7 @@ describe('requests to URLs that users have chosen', () => {
       response.writeHead(202).write('some', () => breakOff(response));
     });
     const client = aClient();
-    const request = { ...post, url: `http://127.0.0.1:${port}/`, timeoutMs: 300 };
+    const request = { ...post, url: `http://127.0.0.1:${port}/`, timeoutMs: 1_500 };
     await expect(client.send(request)).rejects.toThrow();
     const answer = await client.send({ ...request, acceptsPartialBody: true });
     expect(answer).toMatchObject({ status: 202, isTruncated: true });

@@ -131,6 +131,7 @@ describe('clicks that Redis does not accept in time', () => {
     const clicks = [aVisit('counted elsewhere'), aVisit('new here')];
     const results = await Promise.all(clicks.map((click) => producer.recordClick(click)));
     expect(results).toEqual(clicks.map(({ clickId }) => ({ clickId, recorded: true })));
+    await waitFor(async () => (await queuedIds()).length > 1, { what: 'the transaction' });
     expect(await queuedIds()).toEqual([counted.clickId, clicks[1]?.clickId]);
     queue.proxy.pass();
     await waitFor(async () => (await queuedIds()).length === 3, { what: 'the spool to be replayed' });

@@ -88,7 +88,9 @@ describe('a click that its transaction discarded, and the spool restores', () =>
     const clicks = [aVisit(workspaceId, 'counted elsewhere'), aVisit(workspaceId, 'new here')];
     const answers = await Promise.all(clicks.map((click) => producer.recordClick(click)));
     expect(answers).toEqual(clicks.map(({ clickId }) => ({ clickId, recorded: true })));
-    const [jobId = ''] = (await waiting()).filter((id) => id !== countedJob);
+    const jobId = await waitFor(async () => (await waiting()).find((id) => id !== countedJob), {
+      what: 'the job of the transaction',
+    });
     const struckKey = `${jobKey('click', jobId)}:struck`;
     if (isWrittenBefore) {
       await drain(Date.now);

@@ -78,12 +78,14 @@ test('a stream ends when its key is revoked, and the key opens no other', async 
 });
 
 test('a stream ends when its key expires', async () => {
-  const checking = await startStreamWorld({ recheckMs: 20 });
-  const expiresAt = new Date(Date.now() + 1000).toISOString();
+  let passedMs = 0;
+  const checking = await startStreamWorld({ recheckMs: 20 }, {}, () => Date.now() + passedMs);
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
   const { token } = await checking.query.catalog.keys.create({
     ...{ workspaceId: checking.workspace.id, name: 'Test', kind: 'secret', role: 'owner', scopes: [], expiresAt },
   });
   const stream = await checking.open('', { token });
+  passedMs = 3_600_000;
   await stream.until(({ event, data }) => event === 'bye' && data === '{"reason":"key"}', 'the end');
   await checking.close();
 });

@@ -16,7 +16,7 @@ async function aWorld(...options: Parameters<typeof startStreamWorld>): Promise<
   return world;
 }
 
-/** A world whose reads of events go through a proxy. A read without an answer fails after a tenth of a second. */
+/** A world whose reads of events go through a proxy. A read without an answer fails after two seconds. */
 async function aProxiedWorld(
   times: Parameters<typeof startStreamWorld>[0],
 ): Promise<StreamWorld & { proxy: TcpProxy }> {
@@ -26,7 +26,7 @@ async function aProxiedWorld(
     const proxy = await startTcpProxy(Number(proxied.port));
     proxies.push(proxy);
     proxied.port = String(proxy.port);
-    const client = createClickHouseClient({ url: proxied.href, database, requestTimeoutMs: 100 });
+    const client = createClickHouseClient({ url: proxied.href, database, requestTimeoutMs: 2_000 });
     closing.push(proxy.stop, client.close);
     return client;
   };
@@ -43,6 +43,19 @@ function openWithoutReading({ url, workspace }: StreamWorld, query: string): Pro
       resolve();
     }).end();
   });
+}
+
+/** Resumes a stream, again each time that it ends, until so many events were sent. @returns their ids */
+async function sentWhenResumed(world: StreamWorld, count: number, lastEventId: string, query = ''): Promise<string[]> {
+  const ids: string[] = [];
+  for (let from = lastEventId; ids.length < count; ) {
+    const stream = await world.open(query, { lastEventId: from });
+    await waitFor(() => stream.isEnded() || ids.length + stream.frames.length >= count, { what: 'what was missed' });
+    ids.push(...sent(stream));
+    from = stream.lastId();
+    await stream.close();
+  }
+  return ids;
 }
 
 /** Waits until a number of events of the workspace are in its tail. */
@@ -78,9 +91,7 @@ test('a stream that waits too long for ClickHouse ends with bye, and a client th
   expect(JSON.parse(data)).toEqual({ reason: 'unavailable' });
   await stream.untilEnded();
   world.proxy.pass();
-  const resumed = await world.open('', { lastEventId: stream.lastId() });
-  await resumed.until(({ event }) => event === 'click', 'the click');
-  expect(sent(resumed)).toEqual([idOf(click)]);
+  expect(await sentWhenResumed(world, 1, stream.lastId())).toEqual([idOf(click)]);
 });
 
 test('a client that does not read is disconnected, and gets the rest when it resumes', async () => {
@@ -96,9 +107,9 @@ test('a client that does not read is disconnected, and gets the rest when it res
   );
   for (let at = 0; at < leads.length; at += 50) await world.add('lead', ...leads.slice(at, at + 50));
   await waitFor(async () => (await world.query.redis.zcard(open)) === 1, { what: 'the end of the slow stream' });
-  const resumed = await world.open('event=leads', { lastEventId: from });
-  await waitFor(() => resumed.frames.length === leads.length, { what: 'all leads' });
-  expect(sent(resumed).sort()).toEqual(leads.map(idOf).sort());
+  // Where the process has no time for it, this client counts as one that does not read, too.
+  const resumed = await sentWhenResumed(world, leads.length, from, 'event=leads');
+  expect(resumed.sort()).toEqual(leads.map(idOf).sort());
 });
 
 test('a shutdown ends every stream with bye, and does not wait for clients that do not read', async () => {

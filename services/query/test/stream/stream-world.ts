@@ -48,8 +48,9 @@ export const sent = ({ frames }: EventStreamClient): string[] =>
 export async function startStreamWorld(
   streamTimes: Partial<StreamTimes> = {},
   options: Parameters<typeof startQuery>[1] = {},
+  now: () => number = Date.now,
 ): Promise<StreamWorld> {
-  const query = await startQuery(Date.now, { ...options, streamTimes: { pollMs: 10, ...streamTimes } });
+  const query = await startQuery(now, { ...options, streamTimes: { pollMs: 10, ...streamTimes } });
   await query.app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(query.app.server.address() as AddressInfo).port}`;
   const spoolDirectory = temporaryDirectory('waymark-spool-');
