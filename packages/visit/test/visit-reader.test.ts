@@ -245,10 +245,10 @@ describe('geo database', () => {
     try {
       expect(country()).toBe('US');
       writeFileSync(file, 'broken');
-      await vi.waitFor(() => expect(onReloadError).toHaveBeenCalled());
+      await expect.poll(() => onReloadError).toHaveBeenCalled();
       expect(country()).toBe('US');
       writeFileSync(file, mmdbFile({ '192.0.2.0/24': { country: { iso_code: 'MX' } } }));
-      await vi.waitFor(() => expect(country()).toBe('MX'));
+      await expect.poll(country).toBe('MX');
     } finally {
       read.close();
     }

@@ -128,17 +128,17 @@ test('the lease of a killed runner expires; until then no other runner changes t
   file('0001_a.sql', FIRST);
   await migrate(db.client, { directory });
   file('0002_b.sql', SECOND);
+  const start = performance.now();
   // As after a kill: a lease that is not renewed.
   await db.client.command({
-    query: "INSERT INTO schema_migration_leases SELECT 'killed', now64(3) + toIntervalSecond(3), 1",
+    query: "INSERT INTO schema_migration_leases SELECT 'killed', now64(3) + toIntervalSecond(5), 1",
   });
-  const start = performance.now();
   const running = migrate(db.client, { directory });
   expect(await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 1_000, 'waiting'))])).toBe(
     'waiting',
   );
   expect((await running).applied).toEqual(['0002_b.sql']);
-  expect(performance.now() - start).toBeGreaterThan(2_000);
+  expect(performance.now() - start).toBeGreaterThan(4_990);
 });
 
 test('a lease has one holder at a time', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startRedis, type TestRedis, type TestRedisOptions, waitFor } from '@waymark/test-kit';
@@ -120,11 +121,15 @@ it.each(['bgrewriteaof', 'bgsave'])(
 );
 
 it('a dump that is under way already does not count, because it may have begun before the removal', async () => {
-  // Writing the key into the dump takes two seconds.
+  // Writing the key into the dump takes longer than all else.
   const { redis } = await start({
-    args: ['--save', '3600 1', '--appendonly', 'no', '--rdb-key-save-delay', '2000000'],
+    args: ['--save', '3600 1', '--appendonly', 'no', '--rdb-key-save-delay', '30000000'],
   });
   await redis.set('of Ann', TEXT);
   await redis.bgsave();
   expect(await rewriteFiles(redis, WITHIN_MS)).toBe(false);
+  // Ends the process that writes the dump, which would outlive a killed server.
+  const closed = once(redis, 'close');
+  redis.shutdown('NOSAVE').catch(() => undefined);
+  await closed;
 });

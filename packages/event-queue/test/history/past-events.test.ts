@@ -198,12 +198,14 @@ describe('events of the past', () => {
   it('are imported by one process at a time, and one that was replaced stores nothing more', async () => {
     const workspace = String(workspaces++);
     const stopped = new AbortController();
-    const first = await openPastEvents(optionsFor(workspace, { signal: stopped.signal }));
+    // Both are in this process, which may be too busy to renew a shorter lease.
+    const leaseMs = 2_000;
+    const first = await openPastEvents(optionsFor(workspace, { leaseMs, signal: stopped.signal }));
     onTestFinished(() => first.close());
-    await expect(openPastEvents(optionsFor(workspace))).rejects.toBeInstanceOf(HistoryBusyError);
+    await expect(openPastEvents(optionsFor(workspace, { leaseMs }))).rejects.toBeInstanceOf(HistoryBusyError);
     // It does not renew its lease any more, as a process that hangs.
     stopped.abort();
-    const second = await openPastEvents(optionsFor(workspace));
+    const second = await openPastEvents(optionsFor(workspace, { leaseMs }));
     await expect(first.write(batchOf(workspace))).rejects.toBeInstanceOf(HistoryBusyError);
     expect((await stateOf(workspace))?.[0]).toBe('0/0');
     await second.write(batchOf(workspace));

@@ -11,10 +11,10 @@ afterEach(async () => {
   await app.close();
 });
 
-/** An app whose other requests may take a tenth of a second, with a route that receives slow bodies. */
+/** An app whose other requests may take a second, with a route that receives slow bodies. */
 async function listen(limits: Parameters<typeof allowLongBody>[1]) {
   const begun = aGate();
-  const timeoutsMs = { headers: 100, request: 100, checkInterval: 20, unreadAnswer: 1000 };
+  const timeoutsMs = { headers: 1000, request: 1000, checkInterval: 20, unreadAnswer: 1000 };
   ({ app } = aTestApp({ timeoutsMs }, (routes) => {
     routes.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null));
     routes.post('/slow', async (request) => {

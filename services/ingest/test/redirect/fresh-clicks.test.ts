@@ -123,7 +123,7 @@ describe('clicks in memory', () => {
     });
     const { key } = await ingest.link({ trackConversion: true });
     const visiting = app.inject({ url: `/${key}`, headers: { host: DOMAIN, 'user-agent': BROWSER } });
-    await vi.waitFor(() => expect(clickId).not.toBe(''));
+    await expect.poll(() => clickId).not.toBe('');
     expect((await lead(clickId)).statusCode).toBe(404);
     letGo();
     expect((await visiting).headers.location).toContain(`dub_id=${clickId}`);

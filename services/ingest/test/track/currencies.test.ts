@@ -69,10 +69,10 @@ describe('currencies', () => {
     try {
       expect(cents()).toBe(200);
       writeFileSync(ratesFile, '{"EUR": 0}');
-      await vi.waitFor(() => expect(onReloadError).toHaveBeenCalled());
+      await expect.poll(() => onReloadError).toHaveBeenCalled();
       expect(cents()).toBe(200);
       writeFileSync(ratesFile, '{"EUR": 0.25, "JPY": 150}');
-      await vi.waitFor(() => expect(cents()).toBe(400));
+      await expect.poll(cents).toBe(400);
     } finally {
       converter.close();
     }
