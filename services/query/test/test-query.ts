@@ -51,11 +51,13 @@ export interface TestQuery {
 export async function startQuery(
   now: () => number = () => NOW,
   options: Partial<Pick<QueryDeps, 'eventsExpire' | 'exportSlots' | 'streamTimes' | 'onQuery'>> & {
+    /** The clock of the catalog. */
+    readonly catalogNow?: () => number;
     /** Another client for the reads of events. */
     readonly clickhouseFor?: (database: TestDatabase) => Promise<ClickHouseClient>;
   } = {},
 ): Promise<TestQuery> {
-  const { clickhouseFor = async ({ client }: TestDatabase) => client, ...deps } = options;
+  const { clickhouseFor = async ({ client }: TestDatabase) => client, catalogNow = Date.now, ...deps } = options;
   const [database, redis] = await Promise.all([createTestDatabase(), startRedis()]);
   const client = new Redis(redis.url);
   const logger = createLogger({ name: 'test', level: 'silent' });
@@ -63,7 +65,7 @@ export async function startQuery(
     redis: client,
     clickhouse: database.client,
     instanceKey: Buffer.alloc(32, 1),
-    now: Date.now,
+    now: catalogNow,
     logger,
     baseUrl: API_URL,
   });

@@ -52,11 +52,11 @@ export function anAccount(): DubAccount {
 }
 
 /** All events from a position on, read alone. */
-export async function pagesOf(address: string, position: object | undefined): Promise<PastEvent[]> {
+export async function pagesOf(address: string, position: object | undefined, now = Date.now): Promise<PastEvent[]> {
   const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
   onTestFinished(() => outbound.close());
   const source = openApiHistory({
-    ...{ source: 'dub', address, credential: 'key', readsCounts: false, outbound, now: Date.now },
+    ...{ source: 'dub', address, credential: 'key', readsCounts: false, outbound, now },
     wait: async () => undefined,
   });
   const found: PastEvent[] = [];

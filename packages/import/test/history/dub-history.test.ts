@@ -216,7 +216,8 @@ describe('the history of dub', () => {
     'of a day that goes on is read once: clicks that are recorded %s are left to a later import',
     async (_when, page) => {
       const account = emptyAccount();
-      const today = new Date().toISOString().slice(0, 10);
+      const nowMs = Date.now();
+      const today = new Date(nowMs).toISOString().slice(0, 10);
       account.clicks.push(...Array.from({ length: 2400 }, (_, n) => aDubClick(n, `${today}T00:00:00.000Z`)));
       let later = 5000;
       const stub = await dub(account, ({ path, query }) => {
@@ -224,7 +225,7 @@ describe('the history of dub', () => {
           account.clicks.push(aDubClick(later++, `${today}T23:59:59.999Z`));
         return undefined;
       });
-      expect((await pagesOf(stub.address, undefined)).length).toBe(2400);
+      expect((await pagesOf(stub.address, undefined, () => nowMs)).length).toBe(2400);
       // Three pages from the first start and from the day of their events, and a look at the page before.
       expect(stub.requests.filter(({ query }) => query.event === 'clicks').length).toBeLessThan(15);
     },

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { aWorkspace, MINUTE_MS, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
+import { aWorkspace, MINUTE_MS, NOW, startQuery, type TestQuery, type TestWorkspace } from '../test-query.js';
 
 const DAY = 24 * 60;
-/** The catalog uses the real clock, so usage counts in the current month. */
-const MINUTES_INTO_MONTH = Math.floor(
-  (Date.now() - Date.parse(`${new Date().toISOString().slice(0, 7)}-01`)) / MINUTE_MS,
-);
+/** Far from the ends of its month, in which usage counts. */
+const now = () => NOW;
+const MINUTES_INTO_MONTH = Math.floor((NOW - Date.parse(`${new Date(NOW).toISOString().slice(0, 7)}-01`)) / MINUTE_MS);
 
 let query: TestQuery;
 beforeAll(async () => {
-  query = await startQuery(Date.now);
+  query = await startQuery(now, { catalogNow: now });
 });
 afterAll(() => query.close());
 
@@ -19,9 +18,9 @@ async function withUsage(limit: number | null, used: number): Promise<TestWorksp
   await query.catalog.workspaces.update(workspace.id, { quotas: { eventsPerMonth: limit } });
   const link = await workspace.aLink({ key: 'a' });
   const customer = await workspace.aCustomer({ externalId: 'c' });
-  const today = { timestampMs: Date.now() };
+  const today = { timestampMs: NOW };
   const clicks = Array.from({ length: used - 2 }, () => workspace.click(link, 0, today));
-  const click = workspace.click(link, 0, { timestampMs: Date.now() - (MINUTES_INTO_MONTH + 2 * DAY) * MINUTE_MS });
+  const click = workspace.click(link, 0, { timestampMs: NOW - (MINUTES_INTO_MONTH + 2 * DAY) * MINUTE_MS });
   await workspace.store({
     clicks: [...clicks, click],
     leads: [workspace.lead(click, customer, 0, today)],
@@ -54,7 +53,7 @@ test('the limit of the plan applies if the workspace has none of its own; a plan
 test('clicks on a domain without a destination do not count', async () => {
   const workspace = await withUsage(5, 5);
   const root = await query.catalog.links.findByAddress(workspace.host, '_root');
-  await workspace.store({ clicks: [workspace.click(root!, 0, { timestampMs: Date.now(), url: '' })] });
+  await workspace.store({ clicks: [workspace.click(root!, 0, { timestampMs: NOW, url: '' })] });
   expect(await query.catalog.eventUsage.thisMonth(workspace.id)).toBe(5);
   expect((await workspace.events()).status).toBe(200);
 });
