@@ -11,6 +11,7 @@ import {
   type EventProducer,
   invoiceClaim,
   listDeadLetters,
+  queueDepths,
 } from '@waymark/event-queue';
 import { aClick, aSale, bundleProcess, startTcpProxy, type TcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -29,6 +30,8 @@ import { untilDrained } from './until-drained.js';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const DAY_MS = 24 * 3_600_000;
+/** Half of the time after which a commit without an answer is given up. */
+const HELD_MS_MAX = 2500;
 const SUSPENDED = await bundleProcess(new URL('./queue/suspended-main.ts', import.meta.url));
 const report: ReportLine[] = [];
 let path: WritePath;
@@ -123,19 +126,34 @@ describe('a lost answer of Redis', () => {
       const workspaceId = path.nextWorkspace();
       const producer = await aProducer(await aDirectory());
       const sentEvents = new SentEvents();
-      for (let round = 0; round < FAULTS.kills; round++) {
+      let repeated = 0;
+      for (let round = 0; repeated < FAULTS.kills; round++) {
         const name = invoiceClaim(workspaceId, `in_${round}`);
         await producer.claims.take([name], `owner ${round}`);
         proxy.holdAnswers();
         const { id, row } = aSaleRow(workspaceId);
         const finals = [{ name, owner: `owner ${round}`, value: id, ttlMs: DAY_MS }];
+        const startedMs = performance.now();
         const committing = producer.commit({ rows: [{ kind: 'sale', row }], finals });
         committing.catch(() => undefined);
-        await waitFor(async () => (await countOf('sale_events', workspaceId)) === round + 1, { what: 'the sale' });
-        await untilDrained(path.redis.url, FAULTS.settleMs);
+        const isCompleted = async () => {
+          if ((await countOf('sale_events', workspaceId)) <= round) return false;
+          const { waiting, active, delayed } = (await queueDepths(redis)).sale;
+          return waiting + active + delayed === 0;
+        };
+        await waitFor(isCompleted, { what: 'the end of its job' });
+        const isTooLate = performance.now() - startedMs > HELD_MS_MAX;
         proxy.cut();
         proxy.pass();
-        await committing;
+        await committing.then(
+          () => {
+            repeated += 1;
+          },
+          (err) => {
+            // On a busy machine the job may end too late for the repeat: then there is one more round.
+            if (!isTooLate) throw err;
+          },
+        );
         sentEvents.sales.set(`${round}`, id);
         await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });
       }
@@ -146,7 +164,7 @@ describe('a lost answer of Redis', () => {
         workspaceId,
         sentEvents,
       );
-      expect(await countOf('sale_events', workspaceId)).toBe(FAULTS.kills);
+      expect(await countOf('sale_events', workspaceId)).toBe(sentEvents.sales.size);
     },
     SCENARIO_MS,
   );

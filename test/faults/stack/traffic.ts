@@ -16,7 +16,10 @@ export interface SentEvents {
   readonly clickIds: Set<string>;
   readonly leadCustomers: Set<string>;
   readonly saleInvoices: Set<string>;
-  /** Redirects that were answered with anything but 302 while the http process lived. */
+  /**
+   * Redirects that were answered with anything but 302 while the http process lived; once more after a 503 with `Retry-After` for a
+   * link that the process had not redirected before, which it had to read from the stores.
+   */
   readonly failedRedirects: string[];
   readonly failedTracks: string[];
   /** Leads and sales that a page showed as those of a removed customer, though none was removed. */
@@ -41,6 +44,8 @@ export class Traffic {
   #stopping = false;
   #httpIsDown = false;
   #httpKills = 0;
+  /** Links that the current http process has redirected, so that they are in its memory. */
+  readonly #redirected = new Set<string>();
 
   private constructor(
     stack: RunningStack,
@@ -115,6 +120,7 @@ export class Traffic {
   async whileHttpIsDown(action: () => Promise<void>): Promise<void> {
     this.#httpIsDown = true;
     this.#httpKills += 1;
+    this.#redirected.clear();
     try {
       await action();
     } finally {
@@ -140,17 +146,25 @@ export class Traffic {
     if (await this.#track('/track/sale', sale)) this.sentEvents.saleInvoices.add(invoiceId);
   }
 
-  async #click(index: number): Promise<string | undefined> {
+  async #click(index: number, isRepeated = false): Promise<string | undefined> {
     // Down when it was sent, or killed since: the answer may be seen only when the next process is up.
     const mayBreak = this.#httpIsDown;
     const killsBefore = this.#httpKills;
+    const path = `/link-${index % LINK_COUNT}`;
+    const mayBeRead = !isRepeated && !this.#redirected.has(path);
     const headers = { host: DOMAIN, 'user-agent': BROWSER, 'x-forwarded-for': clientAddress(index) };
     try {
-      const answer = await this.#links.call('GET', `/link-${index % LINK_COUNT}`, headers);
+      const answer = await this.#links.call('GET', path, headers);
       const clickId = clickIdOf(answer.headers.location);
       if (answer.status === 302 && clickId !== undefined) {
         this.sentEvents.clickIds.add(clickId);
+        if (killsBefore === this.#httpKills && !this.#httpIsDown) this.#redirected.add(path);
         return clickId;
+      }
+      const retryAfterSeconds = Number(answer.headers['retry-after'] ?? 0);
+      if (mayBeRead && answer.status === 503 && retryAfterSeconds > 0) {
+        await scheduler.wait(1000 * retryAfterSeconds);
+        return await this.#click(index, true);
       }
       this.sentEvents.failedRedirects.push(`${index}: ${answer.status}`);
     } catch (err) {
