@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings } from '@waymark/config';
 import type { Link } from '@waymark/contract';
-import { temporaryDirectory, waitFor } from '@waymark/test-kit';
+import { strangerCannotRun, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stackStopMs } from '../../services/standalone/src/stack.js';
 import { removeDataDir, UP_MS_MAX } from '../../services/standalone/test/process/run-up.js';
@@ -13,6 +13,7 @@ import { isRoot, runAsUnit, serviceDirectives, startUnit, UNIT_FILE, unitEnviron
 const SYSTEMD_ANALYZE = '/usr/bin/systemd-analyze';
 /** Of 100; the distribution's own web servers have over 90. */
 const EXPOSURE_MAX = 20;
+const reason = strangerCannotRun(ROOT);
 const directives = serviceDirectives();
 const only = (name: string) => {
   const values = directives.get(name) ?? [];
@@ -78,73 +79,77 @@ describe('deploy/systemd/waymark.service', () => {
 });
 
 /** The drill of docs/runbooks/rotating-keys.md for one machine: its steps in its order. */
-describe('a stack that runs as the unit', { timeout: 240_000 }, () => {
-  const WAYMARK = 'services/cli/bin/waymark.mjs';
-  const PASSWORD = 'open sesame';
-  let dataDir: string;
-  let unit: Awaited<ReturnType<typeof startUnit>>;
-  const keyIn = (name: string) => readFileSync(join(dataDir, `${name}.key`), 'utf8').trim();
-  const waymark = (...args: string[]) => runAsUnit(dataDir, process.execPath, WAYMARK, ...args);
-  const call = (path: string, key: string, init: RequestInit = {}) =>
-    fetch(`${unit.state.api}${path}`, {
-      ...init,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+describe.skipIf(reason)(
+  `a stack that runs as the unit${reason ? ` (skipped: ${reason})` : ''}`,
+  { timeout: 240_000 },
+  () => {
+    const WAYMARK = 'services/cli/bin/waymark.mjs';
+    const PASSWORD = 'open sesame';
+    let dataDir: string;
+    let unit: Awaited<ReturnType<typeof startUnit>>;
+    const keyIn = (name: string) => readFileSync(join(dataDir, `${name}.key`), 'utf8').trim();
+    const waymark = (...args: string[]) => runAsUnit(dataDir, process.execPath, WAYMARK, ...args);
+    const call = (path: string, key: string, init: RequestInit = {}) =>
+      fetch(`${unit.state.api}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      });
+
+    beforeAll(async () => {
+      dataDir = temporaryDirectory('waymark-unit-');
+      unit = await startUnit(dataDir);
+    }, UP_MS_MAX);
+    afterAll(async () => {
+      await unit.stop();
+      removeDataDir(dataDir);
     });
 
-  beforeAll(async () => {
-    dataDir = temporaryDirectory('waymark-unit-');
-    unit = await startUnit(dataDir);
-  }, UP_MS_MAX);
-  afterAll(async () => {
-    await unit.stop();
-    removeDataDir(dataDir);
-  });
-
-  it.runIf(isRoot)('runs although its user may not write to the code', async () => {
-    await expect(runAsUnit(dataDir, 'test', '-w', '.')).rejects.toThrow();
-    await expect(runAsUnit(dataDir, 'test', '-w', 'services/standalone/dist/main.js')).rejects.toThrow();
-    expect((await fetch(`${unit.state.api}/readyz`)).status).toBe(200);
-  });
-
-  it('gets new keys with one restart, keeps its secrets, and lets the old keys go with another', async () => {
-    const apiKey = keyIn('first-api');
-    const body = JSON.stringify({
-      url: 'https://acme.example/',
-      key: 'locked',
-      domain: 'localhost',
-      password: PASSWORD,
+    it.runIf(isRoot)('runs although its user may not write to the code', async () => {
+      await expect(runAsUnit(dataDir, 'test', '-w', '.')).rejects.toThrow();
+      await expect(runAsUnit(dataDir, 'test', '-w', 'services/standalone/dist/main.js')).rejects.toThrow();
+      expect((await fetch(`${unit.state.api}/readyz`)).status).toBe(200);
     });
-    const { id } = (await (await call('/links', apiKey, { method: 'POST', body })).json()) as Link;
-    const password = async () => ((await (await call(`/links/${id}`, apiKey)).json()) as Link).password;
-    expect(await password()).toBe(PASSWORD);
-    const [instanceKey, adminKey] = [keyIn('instance'), keyIn('admin')];
 
-    await waymark('instance-key', 'rotate');
-    await waymark('admin-key', 'rotate');
-    const warning = () => waymark('instance-key', 'reseal', '--check').catch((err: { stdout: string }) => err.stdout);
-    await waitFor(async () => /still seal with another key.*: http \S+, writer \S+/.test(await warning()), {
-      what: 'the first heartbeats, which have the keys of the processes',
+    it('gets new keys with one restart, keeps its secrets, and lets the old keys go with another', async () => {
+      const apiKey = keyIn('first-api');
+      const body = JSON.stringify({
+        url: 'https://acme.example/',
+        key: 'locked',
+        domain: 'localhost',
+        password: PASSWORD,
+      });
+      const { id } = (await (await call('/links', apiKey, { method: 'POST', body })).json()) as Link;
+      const password = async () => ((await (await call(`/links/${id}`, apiKey)).json()) as Link).password;
+      expect(await password()).toBe(PASSWORD);
+      const [instanceKey, adminKey] = [keyIn('instance'), keyIn('admin')];
+
+      await waymark('instance-key', 'rotate');
+      await waymark('admin-key', 'rotate');
+      const warning = () => waymark('instance-key', 'reseal', '--check').catch((err: { stdout: string }) => err.stdout);
+      await waitFor(async () => /still seal with another key.*: http \S+, writer \S+/.test(await warning()), {
+        what: 'the first heartbeats, which have the keys of the processes',
+      });
+      await expect(waymark('instance-key', 'reseal')).rejects.toThrow(/do not accept the current instance key/);
+      expect(await password()).toBe(PASSWORD);
+
+      expect(await unit.stop()).toBe(0);
+      unit = await startUnit(dataDir);
+      expect([keyIn('instance') === instanceKey, keyIn('instance-previous')]).toEqual([false, instanceKey]);
+      expect(await password()).toBe(PASSWORD);
+      for (const key of [adminKey, keyIn('admin')]) expect((await call('/metrics', key)).status).toBe(200);
+      expect((await call('/metrics', apiKey)).status).toBe(401);
+
+      const resealed = await waymark('instance-key', 'reseal');
+      expect(resealed).toContain('Values re-sealed: 1.');
+      expect(resealed).toContain(`${join(dataDir, 'instance-previous.key')} can be removed`);
+      rmSync(join(dataDir, 'instance-previous.key'));
+      rmSync(join(dataDir, 'admin-previous.key'));
+      expect(await unit.stop()).toBe(0);
+      unit = await startUnit(dataDir);
+      await waymark('instance-key', 'reseal', '--check');
+      expect(await password()).toBe(PASSWORD);
+      expect((await call('/metrics', keyIn('admin'))).status).toBe(200);
+      expect((await call('/metrics', adminKey)).status).toBe(401);
     });
-    await expect(waymark('instance-key', 'reseal')).rejects.toThrow(/do not accept the current instance key/);
-    expect(await password()).toBe(PASSWORD);
-
-    expect(await unit.stop()).toBe(0);
-    unit = await startUnit(dataDir);
-    expect([keyIn('instance') === instanceKey, keyIn('instance-previous')]).toEqual([false, instanceKey]);
-    expect(await password()).toBe(PASSWORD);
-    for (const key of [adminKey, keyIn('admin')]) expect((await call('/metrics', key)).status).toBe(200);
-    expect((await call('/metrics', apiKey)).status).toBe(401);
-
-    const resealed = await waymark('instance-key', 'reseal');
-    expect(resealed).toContain('Values re-sealed: 1.');
-    expect(resealed).toContain(`${join(dataDir, 'instance-previous.key')} can be removed`);
-    rmSync(join(dataDir, 'instance-previous.key'));
-    rmSync(join(dataDir, 'admin-previous.key'));
-    expect(await unit.stop()).toBe(0);
-    unit = await startUnit(dataDir);
-    await waymark('instance-key', 'reseal', '--check');
-    expect(await password()).toBe(PASSWORD);
-    expect((await call('/metrics', keyIn('admin'))).status).toBe(200);
-    expect((await call('/metrics', adminKey)).status).toBe(401);
-  });
-});
+  },
+);

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { endProcesses, identifyProcess } from '@waymark/config';
-import { runAsStranger, waitFor } from '@waymark/test-kit';
+import { runAsStranger, strangerCannotRun, waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
 
 const MODULE = new URL('../dist/process-identity.js', import.meta.url);
 const WAIT_MS = 50;
+const reason = process.getuid?.() === 0 ? strangerCannotRun() : 'only root can start a process of another user';
 
 it('processes of an earlier run that do not end by themselves are killed', async () => {
   const child = spawn('sleep', ['1000']);
@@ -17,8 +18,8 @@ it('processes of an earlier run that do not end by themselves are killed', async
   expect(await ended).toEqual([null, 'SIGKILL']);
 });
 
-it.skipIf(process.getuid?.() !== 0)(
-  'one that belongs to another user is named instead of awaited for ever (skipped: only root can start a process of another user)',
+it.skipIf(reason)(
+  `one that belongs to another user is named instead of awaited for ever${reason ? ` (skipped: ${reason})` : ''}`,
   () => {
     const identity = JSON.stringify(identifyProcess(process.pid));
     const script = `import { endProcesses } from './process-identity.js';

@@ -28,7 +28,7 @@ export { elapsedMs, leastOf } from './least-of.js';
 export { findQueueLimits } from './queue-limits.js';
 export { removeOldPartsAtOnce } from './remove-old-parts.js';
 export { rounds } from './run/rounds.js';
-export { runAsStranger } from './run-as-stranger.js';
+export { runAsStranger, strangerCannotRun } from './run-as-stranger.js';
 export { BUCKET, type S3Server, startS3Server } from './s3/s3-server.js';
 export { type StopAt, type StoppingClient, stoppingClient } from './stopping-client.js';
 export { startClickHouse, type TestClickHouse } from './stores/clickhouse.js';

@@ -10,6 +10,20 @@ const STRANGER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const TIMEOUT_MS = 60_000;
 
 /**
+ * Why {@link runAsStranger} cannot work here; undefined if it can.
+ *
+ * @param directory one that the user must be able to read as well
+ */
+export function strangerCannotRun(directory = '/'): string | undefined {
+  try {
+    runAsStranger([], `import { readdirSync } from 'node:fs'; readdirSync(${JSON.stringify(directory)});`);
+    return undefined;
+  } catch {
+    return `another user cannot run ${process.execPath}, or not read the directory for temporary files or ${directory}`;
+  }
+}
+
+/**
  * Runs a script as a user who may not send signals to process 1 or write where the rights of a directory forbid it.
  *
  * @param modules built files that the script can import as `./<name>`. They are copied, because the user may have no access to the checkout

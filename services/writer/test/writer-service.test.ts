@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createCatalog } from '@waymark/catalog';
@@ -140,7 +140,10 @@ describe('the writer process', () => {
     const registered = async () => (await client.hkeys('{waymark}:instances')).map((name) => name.split(':')[0]);
     try {
       await ready();
-      expect(readFileSync(`/proc/${writer.pid}/task/${writer.pid}/children`, 'utf8')).toBe('');
+      expect(await registered()).not.toContain('webhooks');
+      // Some systems do not list children.
+      const children = `/proc/${writer.pid}/task/${writer.pid}/children`;
+      if (existsSync(children)) expect(readFileSync(children, 'utf8')).toBe('');
       // A job that no version supports, so it stays in the queue.
       const data = JSON.stringify({ ofNoVersion: true });
       await createWebhookJobSender(client, createReplication(client, 0)).send([{ id: 'first', data }]);

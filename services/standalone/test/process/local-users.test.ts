@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { identifyProcess, type RunState } from '@waymark/config';
 import { connectRedis } from '@waymark/redis';
-import { waitFor } from '@waymark/test-kit';
+import { strangerCannotRun, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stablePort } from '../stable-port.js';
 import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
@@ -12,8 +12,7 @@ import { removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.
 /** Another user of the machine gets no more from a running stack than its public ports offer to every client. */
 
 const NOBODY = 65_534;
-/** Only root may start a process of another user. */
-const isRoot = process.getuid?.() === 0;
+const reason = process.getuid?.() === 0 ? strangerCannotRun() : 'only root can start a process of another user';
 
 /** Runs as another user: tries to read files and to use the stores, and prints the results. */
 const STRANGER = `
@@ -73,7 +72,7 @@ function failedConnections(dataDir: string, socket: string): number {
   return log.split('\n').filter((line) => line.includes(`connect ECONNREFUSED ${socket}`)).length;
 }
 
-describe.skipIf(!isRoot)('another user of the machine (skipped: only root can start a process of another user)', () => {
+describe.skipIf(reason)(`another user of the machine${reason ? ` (skipped: ${reason})` : ''}`, () => {
   let up: Up;
   let state: RunState;
   let attempts: Attempts;
