@@ -7,6 +7,8 @@ export interface TcpProxy {
   holdAnswers(): void;
   /** Holds back requests and responses from now on; connections stay open. */
   holdRequests(): void;
+  /** Holds back requests and responses as soon as a client sends `text` for the `count`-th time from now on, the last one included. */
+  holdRequestsAt(text: string, count: number): void;
   /** Delivers everything that was held back, and passes all data again. */
   pass(): void;
   /** Silently drops all data on the open connections from now on. New connections work. */
@@ -32,6 +34,7 @@ interface Link {
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   const links = new Set<Link>();
   let holds: 'nothing' | 'answers' | 'requests' = 'nothing';
+  let awaited = { text: '', count: 0 };
   let requestBytes = 0;
 
   const toServer = (server: Socket, data: Buffer) => {
@@ -45,6 +48,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     links.add(link);
     client.on('data', (data) => {
       if (link.isAbandoned) return;
+      if (awaited.count > 0 && data.includes(awaited.text)) {
+        awaited.count -= 1;
+        if (awaited.count === 0) holds = 'requests';
+      }
       if (holds === 'requests') {
         link.requests.push(data);
         return;
@@ -89,8 +96,12 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     holdRequests() {
       holds = 'requests';
     },
+    holdRequestsAt(text, count) {
+      awaited = { text, count };
+    },
     pass() {
       holds = 'nothing';
+      awaited = { text: '', count: 0 };
       for (const { isAbandoned, client, server, answers, requests } of links) {
         if (isAbandoned) continue;
         for (const data of answers.splice(0)) client.write(data);

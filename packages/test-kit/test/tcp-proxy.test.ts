@@ -4,6 +4,11 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startTcpProxy, waitFor } from '../src/index.js';
 
+// The proxy is in this process, which reads from its sockets once between two turns.
+const untilRead = async () => {
+  for (let turn = 0; turn < 2; turn++) await immediate();
+};
+
 /** A server that keeps what it receives, and a proxy to it. */
 async function startBehindProxy() {
   const received: string[] = [];
@@ -25,11 +30,23 @@ test('requests that were held back count as passed on only when they are', async
   await waitFor(() => received.length === 1, { what: 'the first request' });
   proxy.holdRequests();
   await new Promise<void>((resolve) => client.write('second', () => resolve()));
-  // The proxy is in this process, which reads from its sockets once between two turns.
-  for (let turn = 0; turn < 2; turn++) await immediate();
+  await untilRead();
   expect(proxy.requestBytes()).toBe('first'.length);
   proxy.pass();
   client.write('third');
   await waitFor(() => received.join('') === 'firstsecondthird', { what: 'all requests' });
   expect(proxy.requestBytes()).toBe('firstsecondthird'.length);
+});
+
+test('requests are held back from the one on that contains a text for the given time', async () => {
+  const { received, proxy, client } = await startBehindProxy();
+  proxy.holdRequestsAt('insert', 2);
+  for (const text of ['insert 1', 'select 2', 'insert 3', 'select 4']) {
+    await new Promise<void>((resolve) => client.write(text, () => resolve()));
+    await untilRead();
+  }
+  await waitFor(() => received.join('') === 'insert 1select 2', { what: 'the first requests' });
+  expect(proxy.requestBytes()).toBe('insert 1select 2'.length);
+  proxy.pass();
+  await waitFor(() => received.join('').endsWith('insert 3select 4'), { what: 'all requests' });
 });

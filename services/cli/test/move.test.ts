@@ -10,6 +10,8 @@ import {
   createTestDatabase,
   startClickHouse,
   startRedis,
+  startTcpProxy,
+  type TcpProxy,
   type TestClickHouse,
   type TestDatabase,
   temporaryDirectory,
@@ -22,6 +24,8 @@ import { BIN, runCli, runCommand } from './run-cli.js';
 
 const CLICKS = 60_000;
 const DATABASE = 'waymark';
+/** What the request begins with that inserts a slice of clicks. Four of them are under way at a time. */
+const INSERT = 'INSERT+INTO+click_events';
 
 /** What a database must have in common with its copy. */
 async function contents(client: ClickHouseClient): Promise<unknown[]> {
@@ -48,12 +52,14 @@ async function withStore<T>(dataDir: string, work: (client: ClickHouseClient) =>
 describe('a move from the embedded store to a server', { timeout: 180_000 }, () => {
   let dataDir: string;
   let server: TestClickHouse;
+  let proxy: TcpProxy;
   let target: ClickHouseClient;
   let before: unknown[];
 
   beforeAll(async () => {
     dataDir = temporaryDirectory('waymark-move-');
     server = await startClickHouse();
+    proxy = await startTcpProxy(Number(new URL(server.url).port));
     target = createClickHouseClient({ url: server.url, database: DATABASE });
     before = await withStore(dataDir, async (client) => {
       await migrate(client);
@@ -71,14 +77,17 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
   });
   afterAll(async () => {
     await target.close();
+    await proxy.stop();
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
   /** The address and the environment of a move into the server: the password is not on the command line. */
-  function moving(): { readonly env: Record<string, string>; readonly args: string[] } {
-    const { username, password, host } = new URL(server.url);
+  function moving(): { readonly env: Record<string, string>; readonly host: string; readonly args: string[] } {
+    const { username, password } = new URL(server.url);
+    const host = `127.0.0.1:${proxy.port}`;
     return {
+      host,
       env: { DATA_DIR: dataDir, MOVE_TO_PASSWORD: password },
       args: ['move', '--to', `http://${username}@${host}/${DATABASE}`],
     };
@@ -99,7 +108,9 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
   }
 
   test('continues after kill -9, and after the loss of the target, with every row once and the source as it was, of which no backup is made meanwhile', async () => {
-    const { env, args } = moving();
+    const { env, host, args } = moving();
+    // So that the move has not ended before it is killed, however fast it is.
+    proxy.holdRequestsAt(INSERT, 8);
     const killed = spawn(process.execPath, [BIN, ...args], { env: environmentWith(env), stdio: 'ignore' });
     const killedExit = exitOf(killed);
     await untilCopied(3);
@@ -107,17 +118,22 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
     expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('waymark move runs on')]);
     killed.kill('SIGKILL');
     expect(await killedExit).toBe('SIGKILL');
+    proxy.cut();
+    proxy.pass();
     await expireLease();
     const afterKill = await copiedSlices();
 
+    proxy.holdRequestsAt(INSERT, 6);
     const interrupted = runCli(env, ...args);
     await untilCopied(afterKill + 2);
     await server.kill9();
     const { code, stderr, stdout } = await interrupted;
     expect(code).toBe(1);
-    expect(stderr).toContain(`the target (${new URL(server.url).host}, database ${DATABASE}): `);
+    expect(stderr).toContain(`the target (${host}, database ${DATABASE}): `);
     expect(stderr).toContain('The move is not finished; the same command continues it');
     await server.restart();
+    proxy.cut();
+    proxy.pass();
     await expireLease();
     const afterLoss = await copiedSlices();
     expect(afterLoss).toBeGreaterThan(afterKill);
@@ -125,7 +141,7 @@ describe('a move from the embedded store to a server', { timeout: 180_000 }, () 
     const finished = await runCli(env, ...args);
     expect(finished).toMatchObject({ code: 0 });
     expect(finished.stdout).toMatch(new RegExp(`click_events +${CLICKS} `));
-    expect(finished.stdout).toContain(`CLICKHOUSE_URL=http://${new URL(server.url).host} CLICKHOUSE_DATABASE=waymark`);
+    expect(finished.stdout).toContain(`CLICKHOUSE_URL=http://${host} CLICKHOUSE_DATABASE=waymark`);
     for (const output of [stderr, stdout, finished.stdout, finished.stderr])
       expect(output).not.toContain(env.MOVE_TO_PASSWORD);
     expect(await contents(target)).toEqual(before);
