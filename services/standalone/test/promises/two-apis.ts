@@ -26,6 +26,8 @@ const BROWSER =
 export interface Answer<Body = unknown> {
   readonly status: number;
   readonly body: Body;
+  /** In seconds; 0 without the header. */
+  readonly retryAfter: number;
 }
 
 /** A process that serves the whole API and short links. */
@@ -65,7 +67,8 @@ export interface TwoApis {
 
 async function answerOf<Body>(response: Response): Promise<Answer<Body>> {
   const text = await response.text();
-  return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body };
+  const body = (text === '' ? undefined : JSON.parse(text)) as Body;
+  return { status: response.status, body, retryAfter: Number(response.headers.get('retry-after')) };
 }
 
 export interface TwoApisOptions {
