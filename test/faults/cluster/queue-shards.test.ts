@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type TestRedis, waitFor } from '@waymark/test-kit';
+import { elapsedMs, leastOf, type TestRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS, SCENARIO_MS } from '../fault-length.js';
 import { type ReportLine, writeReportSection } from '../fault-report.js';
@@ -40,8 +40,8 @@ const receiver = createServer(async (request, response) => {
 });
 
 const on = (shard: number) => traffics.filter((traffic) => traffic.shard === shard);
-const progress = (of: readonly WorkspaceTraffic[], timeoutMs?: number) =>
-  Promise.all(of.map((traffic) => traffic.progress(SALES, timeoutMs)));
+const progress = (of: readonly WorkspaceTraffic[], sales = SALES) =>
+  Promise.all(of.map((traffic) => traffic.progress(sales)));
 const mark = () => {
   for (const traffic of traffics) traffic.mark();
 };
@@ -50,6 +50,36 @@ const redirectMsMax = () => {
   const before = on(0).map((traffic) => traffic.redirectTime(REDIRECT_QUANTILE));
   return Math.max(REDIRECT_MS_MAX, REDIRECT_RATIO_MAX * Math.max(...before));
 };
+
+/** Fails if redirects of shard 0 were late since the last mark and, in the short run, are late again while the other shard is away. */
+async function expectQuickRedirects(quickMs: number): Promise<void> {
+  const slowestMs = () => Math.max(...on(0).map((traffic) => traffic.redirectTime(REDIRECT_QUANTILE)));
+  for (let more = FAULTS.isLong ? 0 : 2; more > 0 && slowestMs() >= quickMs; more--) {
+    for (const traffic of on(0)) traffic.redirectMs = [];
+    await progress(on(0));
+  }
+  expect(slowestMs()).toBeLessThan(quickMs);
+}
+
+/**
+ * Fails if workspaces record no sale within 15 s after their shard, which is away, has come back. On a machine that is busy with other
+ * tests it goes away again, as long as before, and the shortest of three times counts.
+ */
+async function expectUsedAgain(
+  of: readonly WorkspaceTraffic[],
+  { goAway, comeBack }: { readonly goAway: () => unknown; readonly comeBack: () => unknown },
+): Promise<void> {
+  let time = 0;
+  const measure = async () => {
+    if (time++ > 0) {
+      await goAway();
+      await Promise.all([...of.map((traffic) => traffic.clicks(SALES)), delay(FAULTS.awayMs)]);
+    }
+    await comeBack();
+    return elapsedMs(() => progress(of, 1));
+  };
+  expect(await leastOf(READY_MS_MAX, measure, FAULTS.isLong ? 1 : 3)).toBeLessThanOrEqual(READY_MS_MAX);
+}
 
 beforeAll(async () => {
   receiver.listen(0, '127.0.0.1');
@@ -99,8 +129,8 @@ describe('with two queue shards', () => {
           expect(traffic.failuresOf('/try')).toEqual([]);
           // A busy machine may refuse some by itself.
           expect(traffic.failures.length).toBeLessThanOrEqual(FAULTS.isLong ? 0 : traffic.acknowledged);
-          expect(traffic.redirectTime(REDIRECT_QUANTILE)).toBeLessThan(quickMs);
         }
+        await expectQuickRedirects(quickMs);
         for (const traffic of on(1)) {
           expect(traffic.failuresOf('/try')).toEqual([]);
           const refusals = traffic.failures.map(({ status, retryAfter }) => `${status}, ${retryAfter}`);
@@ -113,8 +143,8 @@ describe('with two queue shards', () => {
         await stack.killWriter();
         await Promise.all(on(0).map((traffic) => traffic.clicks(SALES)));
         const started = stack.startWriter();
-        await stack.shards[1]?.restart();
-        await Promise.all(on(1).map((traffic) => traffic.progress(1, READY_MS_MAX)));
+        const goAway = () => stack.shards[1]?.kill9();
+        await expectUsedAgain(on(1), { goAway, comeBack: () => stack.shards[1]?.restart() });
         await started;
         const isReady = async () => (await stack.readiness()).every((status) => status === 200);
         await waitFor(isReady, { what: 'every process to be ready', timeoutMs: READY_MS_MAX });
@@ -132,7 +162,9 @@ describe('with two queue shards', () => {
       await progress(traffics);
       const quickMs = redirectMsMax();
       const frozen = stack.shards[1]?.pid ?? 0;
-      process.kill(frozen, 'SIGSTOP');
+      const goAway = () => process.kill(frozen, 'SIGSTOP');
+      const comeBack = () => process.kill(frozen, 'SIGCONT');
+      goAway();
       try {
         mark();
         await Promise.all([...on(0).map((traffic) => traffic.progress(3 * SALES)), delay(FAULTS.awayMs)]);
@@ -140,13 +172,13 @@ describe('with two queue shards', () => {
         for (const traffic of on(0)) {
           expect(traffic.failuresOf('/try')).toEqual([]);
           expect(traffic.failures.length).toBeLessThanOrEqual(FAULTS.isLong ? 0 : traffic.acknowledged);
-          expect(traffic.redirectTime(REDIRECT_QUANTILE)).toBeLessThan(quickMs);
         }
+        await expectQuickRedirects(quickMs);
         for (const traffic of on(1)) expect(traffic.failuresOf('/try')).toEqual([]);
+        await expectUsedAgain(on(1), { goAway, comeBack });
       } finally {
-        process.kill(frozen, 'SIGCONT');
+        comeBack();
       }
-      await Promise.all(on(1).map((traffic) => traffic.progress(1, READY_MS_MAX)));
     },
     SCENARIO_MS,
   );
@@ -157,8 +189,8 @@ describe('with two queue shards', () => {
       mark();
       await stack.shards[0]?.kill9();
       await Promise.all([...traffics.map((traffic) => traffic.clicks(SALES)), delay(FAULTS.awayMs)]);
-      await stack.shards[0]?.restart();
-      await Promise.all(traffics.map((traffic) => traffic.progress(1, READY_MS_MAX)));
+      const goAway = () => stack.shards[0]?.kill9();
+      await expectUsedAgain(traffics, { goAway, comeBack: () => stack.shards[0]?.restart() });
       for (const traffic of traffics) expect(traffic.failuresOf('/try')).toEqual([]);
     },
     SCENARIO_MS,
