@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)('the operations page of a running stack', { timeou
     process.kill(pid, 'SIGSTOP');
     try {
       expect(await shownText('clickhouse', 'down')).toMatch(/no answer within/);
-      await events.getByText(/^ClickHouse does not answer\. Shown as of \d\d:\d\d:\d\d\.$/).waitFor();
+      await events.getByText(/^ClickHouse does not answer\. Shown as of (?:\d+ \w+, )?\d\d:\d\d:\d\d\.$/).waitFor();
       expect(await events.locator('canvas').count()).toBe(1);
     } finally {
       process.kill(pid, 'SIGCONT');
