@@ -1,10 +1,10 @@
-export * from './admin-key.js';
 export { DataDirInUseError, type DataDirLock, type LockHolder, lockDataDir } from './data-dir-lock.js';
 export * from './describe-settings.js';
 export * from './embedded-password.js';
 export * from './environment.js';
-export * from './instance-key.js';
-export { createKeyFile, type KeyFiles } from './key-file.js';
+export * from './keys/admin-key.js';
+export * from './keys/instance-key.js';
+export { createKeyFile, type KeyFiles } from './keys/key-file.js';
 export * from './process-identity.js';
 export * from './reloaded-file.js';
 export * from './restored-mark.js';

@@ -1,4 +1,4 @@
-import { formatResourceId, PLANS, type Workspace, workspaceSchema } from '@waymark/contract';
+import { type Domain, formatResourceId, PLANS, type Workspace, workspaceSchema } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement, withKey } from './test-management.js';
 
@@ -60,6 +60,10 @@ describe('one resource', () => {
       }
     },
   );
+
+  it('a domain is found in any case', async () => {
+    expect((await acme.get<Domain>(`/domains/${acme.host.toUpperCase()}`)).body.slug).toBe(acme.host);
+  });
 
   it.each([
     ['/tags/{}', 'tag', 'tags.read', 'links.read'],

@@ -355,11 +355,8 @@ describe('DELETE /domains/{slug}', () => {
       [second, false],
     ]);
     expect(await slugsOf(caller)).toEqual([caller.host, second]);
-    const sorted = async (query: string) =>
-      (await caller.get<Domain[]>(`/domains?sortBy=slug${query}`)).body.map(({ slug }) => slug);
-    expect(await sorted('')).toEqual([caller.host, second].sort());
-    expect(await sorted('&sortOrder=desc')).toEqual([caller.host, second].sort().reverse());
-    expect((await caller.get<Domain>(`/domains/${caller.host.toUpperCase()}`)).body.slug).toBe(caller.host);
+    const { body: sorted } = await caller.get<Domain[]>('/domains?sortBy=slug');
+    expect(sorted.map(({ slug }) => slug)).toEqual([caller.host, second].sort());
   });
 
   it('makes an archived domain primary only if all others are archived', async () => {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
+import type { Settings } from '../settings.js';
+import { SettingsError } from '../settings-error.js';
+import { HEX_KEY_MESSAGE, HEX_KEY_PATTERN } from '../value-types.js';
 import { createKeyFiles } from './key-file.js';
-import type { Settings } from './settings.js';
-import { SettingsError } from './settings-error.js';
-import { HEX_KEY_MESSAGE, HEX_KEY_PATTERN } from './value-types.js';
 
 const MARK_CHARS = 16;
 

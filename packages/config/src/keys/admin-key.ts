@@ -1,7 +1,7 @@
+import type { Settings } from '../settings.js';
+import { SettingsError } from '../settings-error.js';
+import { ADMIN_KEY_MESSAGE, ADMIN_KEY_PATTERN } from '../value-types.js';
 import { createKeyFiles } from './key-file.js';
-import type { Settings } from './settings.js';
-import { SettingsError } from './settings-error.js';
-import { ADMIN_KEY_MESSAGE, ADMIN_KEY_PATTERN } from './value-types.js';
 
 /** The files of the admin key. */
 export const adminKeyFiles = createKeyFiles({

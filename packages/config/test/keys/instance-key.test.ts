@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { instanceKeyFiles, keyMarks, readInstanceKeys } from '../src/index.js';
+import { instanceKeyFiles, keyMarks, readInstanceKeys } from '../../src/index.js';
 
 let dataDir: string;
 beforeEach(() => {

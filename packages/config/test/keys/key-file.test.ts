@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adminKeyFiles, instanceKeyFiles, readAdminKeys, readInstanceKeys, SettingsError } from '../src/index.js';
+import { adminKeyFiles, instanceKeyFiles, readAdminKeys, readInstanceKeys, SettingsError } from '../../src/index.js';
 
 /** The keys of a process without settings of its own: the current one, then the previous one. */
 function adminKeysIn(dataDir: string): readonly string[] {
@@ -88,7 +88,7 @@ describe.each([
   });
 
   it('is the same for processes that start at the same time', async () => {
-    const source = fileURLToPath(new URL(`../dist/${name}-key.js`, import.meta.url));
+    const source = fileURLToPath(new URL(`../../dist/keys/${name}-key.js`, import.meta.url));
     const script = `import(${JSON.stringify(source)}).then(({ ${name}KeyFiles: files }) => {
       files.ensure(${JSON.stringify(dataDir)});
       console.log(files.read(${JSON.stringify(dataDir)}));

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { SettingsError } from './settings-error.js';
+import { SettingsError } from '../settings-error.js';
 
 const KEY_BYTES = 32;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { adminKeyFiles, readAdminKeys } from '../src/index.js';
+import { adminKeyFiles, readAdminKeys } from '../../src/index.js';
 
 let dataDir: string;
 beforeEach(() => {
