@@ -71,7 +71,7 @@ export default defineConfig(({ mode }) => {
         // For tests that hang. On a busy machine with two slow cores the longest test takes half of it.
         testTimeout: isLong ? 900_000 : 90_000,
         hookTimeout: 120_000,
-        // Not a second, for which a busy machine may have no time.
+        // Longer than the default of one second, which a busy machine may exceed.
         expect: { poll: { timeout: 20_000 } },
       },
     }),

@@ -76,7 +76,7 @@ beforeAll(async () => {
     trustedProxies: ['127.0.0.0/8'],
     timeoutsMs: { headers: 400, request: 800, checkInterval: 100, unreadAnswer: 30_000 },
   };
-  // For requests that arrive in time although this process, which sends them as well, may have no time for a second.
+  // For requests that must not time out: this process also sends them, and may be too busy to do so for a second.
   const patient = { ...options, timeoutsMs: { ...options.timeoutsMs, headers: 3_000, request: 4_000 } };
   for (const [name, app] of [
     ['links', buildLinkApp(options, ingest.deps)],

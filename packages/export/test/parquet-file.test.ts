@@ -100,7 +100,7 @@ describe('a file of thousands of row groups', () => {
       expect(Math.max(...steps.map(({ bytes }) => bytes))).toBeLessThan(100_000);
       return Math.max(...steps.map(({ cpuMs }) => cpuMs));
     };
-    // All of them in one step take a second. In a step may be a collection of garbage, also of other tests.
+    // In one step, all of them would take a second. A step may include a garbage collection, also of garbage of other tests.
     expect(await leastOf(100, longestStep, 3)).toBeLessThanOrEqual(100);
   });
 });

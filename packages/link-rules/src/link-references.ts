@@ -40,7 +40,7 @@ function itemsOf(list: CsvOrList): string[] {
 
 /**
  * The tags that a body requests: those of `tagIds` and `tagNames`, and that of the deprecated `tagId` if there is no `tagIds`, and no
- * `tagNames` that is empty or null, which removes all tags. Undefined = the body has none of these fields.
+ * empty or null `tagNames`, which removes all tags. Undefined = the body has none of these fields.
  */
 export function requestedTags({
   tagIds,

@@ -9,7 +9,7 @@ export interface QueueLimits {
   /** Tasks of one owner that wait. */
   readonly waitingOfOne: number;
   readonly waiting: number;
-  /** Of those that wait, how many are refused a millisecond before the longest time that they may wait, and after it. */
+  /** How many waiting tasks are refused a millisecond before the longest time that a task may wait, and how many after it. */
   readonly refused: readonly [before: number, after: number];
 }
 

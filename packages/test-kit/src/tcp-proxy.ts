@@ -7,7 +7,7 @@ export interface TcpProxy {
   holdAnswers(): void;
   /** Holds back requests and responses from now on; connections stay open. */
   holdRequests(): void;
-  /** Holds back requests and responses as soon as a client sends `text` for the `count`-th time from now on, the last one included. */
+  /** Holds back requests and responses from the `count`-th request with `text` on, counted from now; that request is held back, too. */
   holdRequestsAt(text: string, count: number): void;
   /** Delivers everything that was held back, and passes all data again. */
   pass(): void;

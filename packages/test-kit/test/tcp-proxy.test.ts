@@ -38,7 +38,7 @@ test('requests that were held back count as passed on only when they are', async
   expect(proxy.requestBytes()).toBe('firstsecondthird'.length);
 });
 
-test('requests are held back from the one on that contains a text for the given time', async () => {
+test('requests are held back from the given occurrence of a text on', async () => {
   const { received, proxy, client } = await startBehindProxy();
   proxy.holdRequestsAt('insert', 2);
   for (const text of ['insert 1', 'select 2', 'insert 3', 'select 4']) {

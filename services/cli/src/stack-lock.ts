@@ -74,7 +74,7 @@ export function rejectStack(dataDir: string, stack: RunState | undefined): void 
 }
 
 /**
- * The lock of a `waymark move` that was killed is none of a stack: the move was refused unless the last stack had shut down normally.
+ * Ignores the lock of a killed `waymark move`: a move is refused unless the last stack has shut down normally.
  *
  * @throws CommandError when the last stack was killed: a supervisor that shuts down normally removes its lock file
  */

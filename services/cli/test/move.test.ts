@@ -24,7 +24,7 @@ import { BIN, runCli, runCommand } from './run-cli.js';
 
 const CLICKS = 60_000;
 const DATABASE = 'waymark';
-/** What the request begins with that inserts a slice of clicks. Four of them are under way at a time. */
+/** The beginning of each request that inserts a slice of clicks. Four such requests are under way at a time. */
 const INSERT = 'INSERT+INTO+click_events';
 
 /** What a database must have in common with its copy. */

@@ -233,7 +233,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
   let waitsFor = '';
 
   /**
-   * Takes the deleted events out of the counters and starts the mutations of a batch, except those that were started before: not while a logical
+   * Takes the deleted events out of the counters and starts the mutations of a batch, except those started before. Does neither while a logical
    * shard is moved, because both would leave out its copies.
    *
    * @returns whether all are started
@@ -253,7 +253,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
       // The turn may have come minutes after the batch was read.
       const current =
         cluster === undefined ? prepared : await prepareErasure(target, await contentOf(batch.id, erasures));
-      // Once a mutation has begun, all of the subtraction was done before.
+      // The whole subtraction is done before the first mutation begins.
       if (!current.isStarted)
         await subtractOnce({ erasures: catalog.erasures, target, queueShards, logger }, batch, erasures, assertHeld);
       assertHeld();

@@ -17,7 +17,7 @@ export interface SentEvents {
   readonly leadCustomers: Set<string>;
   readonly saleInvoices: Set<string>;
   /**
-   * Redirects that were answered with anything but 302 while the http process lived; once more after a 503 with `Retry-After` for a
+   * Redirects that were answered with anything but 302 while the http process ran. A request is repeated once after a 503 with `Retry-After` for a
    * link that the process had not redirected before, which it had to read from the stores.
    */
   readonly failedRedirects: string[];

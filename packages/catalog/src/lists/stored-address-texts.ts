@@ -7,7 +7,7 @@ const LETTER = /[\p{L}\p{M}]/u;
 /** What precedes the key in a text that begins with a short link or a host. */
 const HOST = /^(?:https?:\/\/)?[^/]+\//i;
 
-/** Up to so many letters outside ASCII, a text is looked for in each combination of upper and lower case. Each one doubles their number. */
+/** A text with at most so many letters outside ASCII is looked for in each combination of cases. Each letter doubles their number. */
 const LETTERS_MAX = 4;
 
 /** A character outside ASCII in another case; the character itself if that is another number of characters, or is in ASCII. */

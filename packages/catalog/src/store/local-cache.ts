@@ -10,7 +10,7 @@ const FRESH_MS = 1_000;
  */
 const PARSED_MS = 600_000;
 
-/** Whether a copy is within its TTL. One that was read in the future is not: the clock was set back, by any length of time. */
+/** Whether a copy is within its TTL. One whose read lies in the future is not: the clock was set back since, however far. */
 const isFresh = (freshUntilMs: number, nowMs: number) => nowMs < freshUntilMs && nowMs >= freshUntilMs - FRESH_MS;
 
 interface RecordEntry<R> {

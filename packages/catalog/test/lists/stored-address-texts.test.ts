@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { storedAddressTexts } from '../../src/lists/stored-address-texts.js';
 import { storedKey } from '../../src/model/link-key.js';
 
-/** ClickHouse searches for no more texts at once. */
+/** The most texts that ClickHouse can search for at once. */
 const TEXTS_MAX = 255;
 
 it.each([

@@ -152,7 +152,7 @@ export async function prepareErasure(target: ErasureTarget, batch: ErasureBatch)
 
 /**
  * Starts the mutations of a batch, one for each table (docs/reference/erasure.md), except those that were started before. On a cluster they
- * also remove the rows from the files that moves of logical shards have deleted (`removeDeletedRows`): a mutation does not find these.
+ * also remove from the files the rows that moves of logical shards have deleted (`removeDeletedRows`): a mutation does not find them.
  *
  * @param assertHeld called before each; throws when no mutation may be started any more
  * @returns how many mutations it has started

@@ -34,7 +34,7 @@ export async function takeSchemaLease(client: ClickHouseClient, target: RenderTa
 
 /**
  * Waits for the lease of a database as {@link takeSchemaLease} does, but keeps its row meanwhile: the other runners withdraw theirs, so this
- * one has the next turn, also before one that releases the lease and takes it again at once. Only one process at a time may wait so: of two,
+ * one has the next turn, even if another runner releases the lease and takes it again at once. Only one process at a time may wait so: of two,
  * neither would get the lease.
  *
  * @returns undefined when the time has passed or the signal is aborted

@@ -21,7 +21,7 @@ export type BetweenMoves =
 /**
  * Does work that must not run while a logical shard is moved, such as the start of mutations: a mutation leaves out parts that are inserted after
  * it, as those of a copy are. The work holds the lease that each move holds as well, and is left out while a move is unfinished, also one that was
- * killed. While a command moves several logical shards, the work has its turn after the present one.
+ * killed. While a command moves several logical shards, the work runs as soon as the present one has been moved.
  *
  * @param work called with a function that throws when a move may have begun meanwhile
  */

@@ -93,7 +93,7 @@ async function begin(
 
 /**
  * The tables that materialized views fill. They need no fence: an insert is refused by the table that it names, and must not be refused by
- * the table of a view after that table has taken it. Erasures, which insert into them as well, do not begin while a move is unfinished.
+ * the table of a view after the first table has accepted it. Erasures, which insert into them as well, do not begin while a move is unfinished.
  */
 async function filledByViews(client: ClickHouseClient): Promise<ReadonlySet<string>> {
   const rows = await client.rows<[string]>({

@@ -9,7 +9,7 @@ export interface RewrittenTable {
 }
 
 /**
- * Removes the rows that moves have deleted from the files of all shards. Moves only mark them, because to remove them means to rewrite each part
+ * Removes from the files of all shards the rows that moves have deleted. Moves only mark them, because to remove them means to rewrite each part
  * that has any: once after many moves, not after each. Parts are found by their marks, so a repeat does what a killed call has left.
  *
  * @param onBegin called before a table is rewritten

@@ -91,7 +91,7 @@ async function tablesWith(text: string, server: ClickHouseClient): Promise<strin
   return [...new Set(parts.filter(([, path]) => isIn(path)).map(([table]) => table))].sort();
 }
 
-/** Those of whose files the compression leaves short texts as they are. */
+/** Tables in whose files short texts are stored as they are, despite compression. */
 const TABLES_OF_PERSON = ['click_events_local', 'lead_events_local'];
 
 const steps = () => client.rows({ query: "SELECT step FROM schema_shards FINAL WHERE step != ''" });

@@ -86,7 +86,7 @@ async function resetSlowLog(redis: Redis): Promise<void> {
 }
 
 /**
- * Empties the log of slow commands. Has Redis rewrite the files that may still contain values that were removed, and waits for the end: the
+ * Empties the log of slow commands. Makes Redis rewrite the files that may still contain removed values, and waits until it has done so: the
  * append-only file, which has every command since the last rewrite, and the dump, which has every value of the time at which it was made.
  *
  * @param withinMs how long to wait for each

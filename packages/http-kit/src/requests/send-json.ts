@@ -22,7 +22,7 @@ async function jsonArray(items: readonly string[]): Promise<Buffer> {
 
 /** Arrays of up to this many characters are one buffer, which is faster. A page of 100 events usually has a sixth of it. */
 const WHOLE_CHARS_MAX = 1_000_000;
-/** Characters that are written at a time of a longer one; the last item may exceed it. */
+/** Characters of a longer array that are written at a time; the last item may exceed this number. */
 const PART_CHARS = 64 * 1024;
 /** Bytes that are buffered for a slow client before more are produced. */
 const BUFFERED_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 /**
- * Ends an import because of its file, its source or its options. The message is shown to the person who started it. Readers of APIs catch
- * the refusal of a single record; other errors of a record are a `RowError`.
+ * Ends an import because of its file, its source or its options. The message is shown to the person who started it. Readers of APIs catch it if
+ * the source refuses a single record; other errors of a record are a `RowError`.
  */
 export class ImportError extends Error {
   override readonly name = 'ImportError';

@@ -8,7 +8,7 @@ import type { Target } from '../stores.js';
 
 const storeDirectory = ({ settings }: Target) => join(settings.dataDir, 'clickhouse');
 
-/** Keeps stacks and backups off the DATA_DIR: a backup of files that a running store changes would be torn. @throws CommandError */
+/** Locks DATA_DIR against stacks and backups: a backup of files that a running store changes would be inconsistent. @throws CommandError */
 function lockStore(target: Target) {
   const { dataDir } = target.settings;
   if (!existsSync(storeDirectory(target)))

@@ -80,7 +80,7 @@ export function createRedirector(deps: RedirectDeps): Redirector {
     return record === undefined && host !== domain ? domains.findBySlug(host) : record;
   }
 
-  /** The URL that the domain has for the refusal. That for expired links is for links of the domain's own workspace, also on the default domain. */
+  /** The domain's URL for the refusal. The one for expired links applies to links of its own workspace only, also on the default domain. */
   async function domainUrl(
     field: 'notFoundUrl' | 'expiredUrl',
     address: ShortAddress,

@@ -29,7 +29,7 @@ it.each([
   }
 });
 
-it('the URL for expired links of the workspace that has registered the default domain is for its own links only; that for missing ones is for all', async () => {
+it('the workspace that has registered the default domain sets the URL for its own expired links only, but for all missing ones', async () => {
   const { catalog, workspaceId } = ingest;
   const [expiredUrl, notFoundUrl] = ['https://owner.example/expired', 'https://owner.example/404'];
   await catalog.domains.create(workspaceId, { slug: SHARED, expiredUrl, notFoundUrl });

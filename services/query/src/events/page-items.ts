@@ -4,9 +4,9 @@ import type { EventPageRow } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { itemText, type PageTextDeps, type RowTexts, textsOfRows } from './page-text.js';
 
-/** Links, and customers, of the first rows of a page, which are read together: as many as an ordinary page has at most. */
+/** How many links, and how many customers, are read together for the first rows of a page: the most that an ordinary page has. */
 const FIRST_TEXTS = 100;
-/** Characters that the links and customers of further rows, which are read together, should have. */
+/** How many characters the links and customers that are read together for further rows should have. */
 const TEXTS_CHARS = 4_000_000;
 
 /** Some items of a page, which share texts of links and customers. */
@@ -63,7 +63,7 @@ function* groupsOf(rows: readonly EventPageRow[], textsMax: () => number): Gener
 
 /**
  * The items of a page as JSON text, without those of links that were removed or hidden. Links with images as data URLs may have 100 kB each, so
- * those of many rows are read group by group, each when the items before have been taken.
+ * the links of many rows are read in groups, each when the items of the group before it have been taken.
  *
  * @param first reads what the first items show, with what was prefetched for the page
  * @param later reads what further items show

@@ -86,7 +86,7 @@ test('the links of a page are read in parts if they are large, and all events ar
   expect(Math.max(...others)).toBeLessThan(50);
 });
 
-test('small links of a page are read at once, apart from the first hundred', async () => {
+test('the first hundred links of a page are read together, and then all others if they are small', async () => {
   const workspace = await aWorkspace(query);
   const links = await Promise.all(Array.from({ length: 300 }, (_, index) => workspace.aLink({ key: `k${index}` })));
   await workspace.store({ clicks: links.map((link, index) => workspace.click(link, index)) });

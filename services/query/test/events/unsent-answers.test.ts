@@ -26,7 +26,7 @@ it('a workspace waits for its own answers, and for those of all only if it has s
   expect(() => unsent.check('b')).not.toThrow();
 });
 
-it('an answer is refused that would take too much beside the others of its workspace, or of all', () => {
+it('an answer that would take too much memory beside the others of its workspace, or of all, is refused', () => {
   const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60 });
   unsent.reserve('a', anAnswer().reply, 40);
   expect(() => unsent.reserve('a', anAnswer().reply, 21)).toThrow(REFUSED);

@@ -107,7 +107,7 @@ test('a client that does not read is disconnected, and gets the rest when it res
   );
   for (let at = 0; at < leads.length; at += 50) await world.add('lead', ...leads.slice(at, at + 50));
   await waitFor(async () => (await world.query.redis.zcard(open)) === 1, { what: 'the end of the slow stream' });
-  // Where the process has no time for it, this client counts as one that does not read, too.
+  // If the process is too busy, this client also counts as one that does not read.
   const resumed = await sentWhenResumed(world, leads.length, from, 'event=leads');
   expect(resumed.sort()).toEqual(leads.map(idOf).sort());
 });

@@ -63,8 +63,8 @@ export function createPasswordAttempts(limiter: Pick<RateLimiter, 'take' | 'peek
         waits.push(Math.min(link.retryAfterSeconds, organisation.retryAfterSeconds));
       }
       if (waits.length === 0) return undefined;
-      // A refused attempt reveals nothing, so it must not lower the limits of other networks. Only taken back after the count, so that of
-      // concurrent attempts none passes. A correct password takes as long.
+      // A refused attempt reveals nothing, so it must not lower the limits of other networks. It is first counted, then taken back, so that no
+      // concurrent attempt passes. Refusing a correct password takes as long.
       await Promise.all([uncount(linkId, PER_LINK), uncount(organisationKey, PER_ORGANISATION)]);
       return Math.max(...waits);
     },
