@@ -138,7 +138,7 @@ async function startAndWrite(client: ClickHouseClient, cluster?: string): Promis
 /** What an erasure and the nightly retention need on one server. The servers of the test cluster cannot combine the rows that they read. */
 async function eraseAndExpire(client: ClickHouseClient): Promise<void> {
   const target = { client, cluster: undefined };
-  await (await prepareSubtraction(target, ERASED))?.run();
+  await (await prepareSubtraction(target, ERASED))?.run(() => undefined);
   await startErasure(target, await prepareErasure(target, ERASED));
   await waitFor(async () => (await erasureProgress(target, ERASED)).running === 0, { what: 'the erasure' });
   expect(await client.rows({ query: 'SELECT event_id FROM sale_events LIMIT 1' })).toEqual([]);

@@ -40,7 +40,7 @@ export { applyRetention, EVENT_EXPIRY_QUERY } from './retention/retention.js';
 export { insertLines } from './rows/insert-lines.js';
 export { insertRows } from './rows/insert-rows.js';
 export { DIGEST_BYTES, keyDigest, readKeyDigests } from './rows/key-digests.js';
-export { EVENT_QUORUM_INSERT, QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
+export { EVENT_QUORUM_INSERT, isQuorumBusy, QUORUM_INSERT, SEQUENTIAL_READ } from './rows/replicated.js';
 export { clickParameters, clickRowOf, clickSelection, STORED_CLICKS } from './rows/stored-clicks.js';
 export {
   type QueryCaller,

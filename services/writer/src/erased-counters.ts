@@ -49,7 +49,6 @@ export async function subtractOnce(
     await mark(inserts, true);
     return;
   }
-  assertHeld();
-  await subtraction.run();
+  await subtraction.run(assertHeld);
   await mark(inserts, true);
 }

@@ -251,13 +251,12 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
         assertUnmoved();
       };
       // The turn may have come minutes after the batch was read.
-      const current =
-        cluster === undefined ? prepared : await prepareErasure(target, await contentOf(batch.id, erasures));
+      const content = cluster === undefined ? batch : await contentOf(batch.id, erasures);
+      const current = cluster === undefined ? prepared : await prepareErasure(target, content);
       // The whole subtraction is done before the first mutation begins.
       if (!current.isStarted)
-        await subtractOnce({ erasures: catalog.erasures, target, queueShards, logger }, batch, erasures, assertHeld);
-      assertHeld();
-      await startErasure(target, current, assertUnmoved);
+        await subtractOnce({ erasures: catalog.erasures, target, queueShards, logger }, content, erasures, assertHeld);
+      await startErasure(target, current, assertHeld);
     });
     const move = started.isDone ? undefined : started.move;
     const reason = started.isDone ? '' : `${batch.id} ${move?.logical}`;

@@ -1,4 +1,4 @@
-import { type ClickHouseClient, insertRows, QUORUM_INSERT, SEQUENTIAL_READ } from '@waymark/clickhouse';
+import { type ClickHouseClient, insertRows, isQuorumBusy, QUORUM_INSERT, SEQUENTIAL_READ } from '@waymark/clickhouse';
 import type { EventRow } from '@waymark/event-format';
 import { createGroupCommit, type GroupCommit } from '../clickhouse/group-commit.js';
 import type { ReadList } from '../clickhouse/list-reads.js';
@@ -46,12 +46,6 @@ export const REPLICATED: TableSettings = {
   insert: QUORUM_INSERT,
   concurrentInsertsMax: 1,
 };
-
-/**
- * Code of ClickHouse for an insert that was refused because another insert into the table still waits for its quorum. It can be repeated.
- */
-const QUORUM_BUSY = '286';
-const isQuorumBusy = (err: unknown) => err instanceof Error && 'code' in err && err.code === QUORUM_BUSY;
 
 /** Options of {@link createRecordStore}. */
 export interface StoreOptions<R extends CatalogRecord> {

@@ -95,8 +95,10 @@ export interface Subtraction {
   /**
    * Subtracts the events. After an error, some roll-ups may have been changed. A repeat changes the others only, as long as ClickHouse has
    * the tokens and `groups` are the same.
+   *
+   * @param assertHeld called before each insert; throws when nothing may be subtracted any more
    */
-  run(): Promise<void>;
+  run(assertHeld: () => void): Promise<void>;
 }
 
 /**
@@ -114,9 +116,10 @@ export async function prepareSubtraction(target: ErasureTarget, batch: ErasureBa
   );
   return {
     groups: groups.map(({ name }) => name).sort(),
-    async run() {
+    async run(assertHeld) {
       for (const { table, columns, row } of ROLL_UPS) {
         for (const group of groups) {
+          assertHeld();
           await insertRows(client, {
             table,
             columns,

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClickHouseClient } from '../client.js';
+import { isQuorumBusy } from '../rows/replicated.js';
 import { readSettings, writeSettings } from './bookkeeping.js';
 import type { RenderTarget } from './render.js';
 
 const LEASE_SECONDS = 10;
 const RENEW_MS = 3_000;
 const RETRY_MS = 250;
+/** How often a row is written again while other runners write theirs. */
+const WRITES_MAX = 20;
 
 /** The right to change the schema of a database. It ends when its holder releases it, or ten seconds after its last renewal. */
 export interface SchemaLease {
-  /** @throws Error when no renewal that was sent within the last ten seconds has succeeded */
+  /** @throws Error once ten seconds have passed without a renewal, also after a later one: another runner may have had the lease meanwhile */
   assertHeld(): void;
   release(): Promise<void>;
 }
@@ -68,11 +71,18 @@ function keepRenewed(row: LeaseRow, takenMs: number): SchemaLease {
   /** When the last renewal that has succeeded was sent. */
   let renewedMs = takenMs;
   let renewal: Promise<void> = Promise.resolve();
+  let wasLost = false;
+  const isLost = () => {
+    wasLost ||= performance.now() - renewedMs >= LEASE_SECONDS * 1000;
+    return wasLost;
+  };
   const renew = async () => {
+    // A process that was suspended must not renew what another runner may have taken meanwhile.
+    if (isLost()) return;
     const askedMs = performance.now();
     await row.write(LEASE_SECONDS);
     // Answers may come in another order than requests.
-    renewedMs = Math.max(renewedMs, askedMs);
+    if (!isLost()) renewedMs = Math.max(renewedMs, askedMs);
   };
   const timer = setInterval(() => {
     renewal = renew().catch((err: unknown) => {
@@ -82,13 +92,13 @@ function keepRenewed(row: LeaseRow, takenMs: number): SchemaLease {
   timer.unref();
   return {
     assertHeld() {
-      if (performance.now() - renewedMs < LEASE_SECONDS * 1000) return;
-      throw new Error('the lease on the schema could not be renewed', { cause: failure });
+      if (isLost()) throw new Error('the lease on the schema could not be renewed', { cause: failure });
     },
     async release() {
       clearInterval(timer);
       await renewal;
-      await row.write(0);
+      // Otherwise it expires.
+      await row.write(0).catch(() => undefined);
     },
   };
 }
@@ -108,22 +118,36 @@ class LeaseRow {
   /** Writes the row so that it expires `seconds` from now; 0 withdraws it. */
   async write(seconds: number): Promise<void> {
     this.#version += 1;
-    await this.#client.command({
-      query:
-        'INSERT INTO schema_migration_leases SELECT {owner:String}, now64(3) + toIntervalSecond({seconds:UInt32}), {version:UInt64}',
-      query_params: { owner: this.#owner, seconds, version: this.#version },
-      clickhouse_settings: writeSettings(this.#target),
-    });
+    const version = this.#version;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#client.command({
+          query:
+            'INSERT INTO schema_migration_leases SELECT {owner:String}, now64(3) + toIntervalSecond({seconds:UInt32}), {version:UInt64}',
+          query_params: { owner: this.#owner, seconds, version },
+          clickhouse_settings: writeSettings(this.#target),
+        });
+        return;
+      } catch (err) {
+        if (tries === WRITES_MAX || !isQuorumBusy(err)) throw err;
+        await delay((RETRY_MS / 2) * (1 + Math.random()));
+      }
+    }
   }
 
-  /** Whether another runner has a row that has not expired. */
+  /** Whether another runner has a row that has not expired, or writes one just now. */
   async hasRival(): Promise<boolean> {
-    const rivals = await this.#client.rows<[owner: string]>({
-      query:
-        'SELECT owner FROM schema_migration_leases FINAL WHERE owner != {owner:String} AND expires_at > now64(3) LIMIT 1',
-      parameters: { owner: this.#owner },
-      settings: readSettings(this.#target),
-    });
-    return rivals.length > 0;
+    try {
+      const rivals = await this.#client.rows<[owner: string]>({
+        query:
+          'SELECT owner FROM schema_migration_leases FINAL WHERE owner != {owner:String} AND expires_at > now64(3) LIMIT 1',
+        parameters: { owner: this.#owner },
+        settings: readSettings(this.#target),
+      });
+      return rivals.length > 0;
+    } catch (err) {
+      if (!isQuorumBusy(err)) throw err;
+      return true;
+    }
   }
 }

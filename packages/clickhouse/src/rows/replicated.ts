@@ -30,3 +30,12 @@ export const EVENT_QUORUM_INSERT = {
   distributed_foreground_insert: 1,
   ...INSERT_QUORUM_TIMEOUT,
 } as const;
+
+/** An insert was refused because another insert into the table still waits for its quorum, and a read because the replica lacks such an insert. */
+const QUORUM_BUSY = new Set(['286', '289']);
+
+/** Whether ClickHouse has refused a statement only for the moment, because of an insert with {@link QUORUM_INSERT}. It can be repeated. */
+export function isQuorumBusy(err: unknown): boolean {
+  const cause = err instanceof Error && err.cause !== undefined ? err.cause : err;
+  return cause instanceof Error && 'code' in cause && QUORUM_BUSY.has(String(cause.code));
+}

@@ -38,7 +38,7 @@ export async function betweenMoves(
   if (lease === undefined) return { isDone: false, move: await unfinished() };
   try {
     const move = await unfinished();
-    if (move !== undefined) return { isDone: false, move };
+    if (move !== undefined || signal.aborted) return { isDone: false, move };
     await work(() => lease.assertHeld());
     return { isDone: true };
   } finally {

@@ -1,5 +1,6 @@
 import { groupBy } from '@waymark/contract';
 import type { ClickHouseClient } from '../client.js';
+import { shardedTables } from './apply-placement.js';
 import { connectNodes } from './cluster-nodes.js';
 
 /** A table of a shard from whose files deleted rows were removed. */
@@ -19,6 +20,7 @@ export async function removeDeletedRows(
   { cluster, onBegin }: { readonly cluster: string; readonly onBegin?: (table: RewrittenTable) => void },
 ): Promise<RewrittenTable[]> {
   const nodes = await connectNodes(client, cluster);
+  const sharded = (await shardedTables(client)).map((table) => `${table}_local`);
   const rewritten: RewrittenTable[] = [];
   try {
     for (const [shard, replicas] of groupBy(nodes, (node) => node.shard)) {
@@ -26,7 +28,8 @@ export async function removeDeletedRows(
       for (const replica of replicas) {
         const rows = await replica.client.rows<[string]>({
           query: `SELECT DISTINCT table FROM system.parts
-            WHERE database = currentDatabase() AND active AND has_lightweight_delete ORDER BY table`,
+            WHERE database = currentDatabase() AND active AND has_lightweight_delete AND table IN ({sharded:Array(String)}) ORDER BY table`,
+          parameters: { sharded },
         });
         for (const [table] of rows) tables.add(table);
       }

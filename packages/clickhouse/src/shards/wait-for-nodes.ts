@@ -15,12 +15,13 @@ export interface RunningMutation {
 }
 
 /**
- * Waits until the nodes have no mutation that is not done.
+ * Waits until the nodes have no mutation of the tables that is not done.
  *
  * @param onWait called about once a second with those that are left
  */
 export async function untilMutated(
   nodes: readonly ShardNode[],
+  tables: readonly string[],
   onWait: (running: readonly RunningMutation[]) => void = () => undefined,
 ): Promise<void> {
   for (;;) {
@@ -28,7 +29,8 @@ export async function untilMutated(
       nodes.map(async ({ client, name }) => {
         const rows = await client.rows<[table: string, error: string]>({
           query: `SELECT table, max(latest_fail_reason) FROM system.mutations
-            WHERE database = currentDatabase() AND NOT is_done GROUP BY table ORDER BY table`,
+            WHERE database = currentDatabase() AND NOT is_done AND table IN ({tables:Array(String)}) GROUP BY table ORDER BY table`,
+          parameters: { tables },
         });
         return rows.map(([table, error]) => ({ server: name, table, error }));
       }),

@@ -102,7 +102,7 @@ function batchOf(
 
 const target = () => ({ client: database.client });
 
-const subtract = async (batch: ErasureBatch) => (await prepareSubtraction(target(), batch))?.run();
+const subtract = async (batch: ErasureBatch) => (await prepareSubtraction(target(), batch))?.run(() => undefined);
 const start = async (batch: ErasureBatch) => startErasure(target(), await prepareErasure(target(), batch));
 
 async function erase(batch: ErasureBatch): Promise<void> {

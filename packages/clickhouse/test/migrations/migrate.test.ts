@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createClickHouseClient, migrate, migrationStatus } from '../../src/index.js';
 import { runStatements } from '../../src/migrations/apply-file.js';
 import { MIGRATIONS_DIRECTORY, readMigrationFiles } from '../../src/migrations/migration-files.js';
-import { type SchemaLease, takeSchemaLease } from '../../src/migrations/schema-lease.js';
+import { type SchemaLease, takeSchemaLease, takeSchemaLeaseInTurn } from '../../src/migrations/schema-lease.js';
 
 let db: TestDatabase;
 let directory: string;
@@ -176,6 +176,34 @@ test('a lease is lost before another runner may take it, although ClickHouse doe
   const other = await takeSchemaLease(db.client, {});
   expect(() => lease.assertHeld()).toThrow('the lease on the schema could not be renewed');
   await other.release();
+  // The renewals that were held up are carried out.
+  proxy.pass();
+  await behindProxy.rows({ query: 'SELECT 1' });
+  expect(() => lease.assertHeld()).toThrow('the lease on the schema could not be renewed');
+});
+
+test('a lease is taken, renewed and released while other inserts into its table wait for their quorum', async () => {
+  await migrate(db.client, { directory });
+  const refusals: string[] = [];
+  const client = new Proxy(db.client, {
+    get: (target, name) => {
+      const code = name === 'command' ? '286' : '289';
+      if ((name !== 'command' && name !== 'rows') || refusals.filter((one) => one === code).length === 2)
+        return Reflect.get(target, name).bind(target);
+      refusals.push(code);
+      return () => Promise.reject(Object.assign(new Error('another insert waits'), { code }));
+    },
+  });
+  for (const take of [
+    () => takeSchemaLease(client, {}),
+    () => takeSchemaLeaseInTurn(client, {}, { waitMs: 60_000, signal: new AbortController().signal }),
+  ]) {
+    refusals.length = 0;
+    const lease = await take();
+    lease?.assertHeld();
+    expect(refusals.sort()).toEqual(['286', '286', '289', '289']);
+    await lease?.release();
+  }
 });
 
 test('a lease is kept after a renewal that failed', { timeout: 60_000 }, async () => {

@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
+import { onReplyClose } from './on-reply-close.js';
 import { forEachYielding, mapYielding } from './yielding.js';
 
 /** A JSON array of items that are serialized already. For 2 MB, writing them to a buffer is twice as fast as joining strings. */
@@ -50,9 +52,15 @@ async function* partsOf(groups: AsyncIterable<readonly string[]>): AsyncGenerato
 
 /** Bodies that are produced while they are sent. */
 const inParts = new WeakSet<object>();
+/** The responses that have such bodies. */
+const responsesInParts = new WeakSet<ServerResponse>();
 
 /** Whether the body of a response is one of {@link jsonItems} that is produced while it is sent, no faster than its client reads. */
-export const isInParts = (body: unknown): boolean => typeof body === 'object' && body !== null && inParts.has(body);
+export const isInParts = (body: unknown): body is Readable =>
+  typeof body === 'object' && body !== null && inParts.has(body);
+
+/** Whether the body of the response is produced while it is sent, so that its client decides how long that takes. */
+export const isSentInParts = (response: ServerResponse): boolean => responsesInParts.has(response);
 
 /**
  * A JSON array of items that are serialized already, and come in groups. A short one is a buffer. A longer one is produced while it is sent, no
@@ -88,7 +96,12 @@ export async function jsonItems(groups: AsyncIterable<readonly string[]>): Promi
  * route, so a test must do that.
  */
 export function sendJsonText(reply: FastifyReply, text: string | Buffer | Readable): FastifyReply {
-  if (isInParts(text)) reply.request.streamBeganMs = reply.elapsedTime;
+  if (isInParts(text)) {
+    reply.request.streamBeganMs = reply.elapsedTime;
+    responsesInParts.add(reply.raw);
+    // Also after a HEAD request, whose response is complete without the body, and for one that still waits behind another of its connection.
+    onReplyClose(reply, () => text.destroy());
+  }
   return reply.header('content-type', 'application/json; charset=utf-8').send(text);
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { isSentInParts } from '../requests/send-json.js';
 
 /** How long an idle keep-alive connection stays open after shutdown starts: its next request may be in flight. */
 const IDLE_GRACE_MS = 100;
@@ -52,7 +53,8 @@ function trackConnections(server: Server): ReadonlyMap<Socket, ReadonlyMap<Incom
  * Makes `app.close()` finish without dropping responses, and without waiting for clients. By default Node waits for ever for clients that
  * send no request or only a part of one, or do not read the response, and yet resets connections of clients that are still reading a long
  * response. With this, after shutdown starts, idle connections close after 100 ms, inactive ones after a second and all others after ten,
- * except those whose request is still being processed.
+ * except those whose request is still being processed. A response that is produced while it is sent (`jsonItems`) counts as one that its client
+ * is reading.
  */
 export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'>, stalledMs: number): void {
   const { server } = app;
@@ -63,11 +65,8 @@ export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'
   server.on('timeout', (socket) => {
     if (!isInUse(socket)) socket.destroy();
   });
-  const isInProgress = (socket: Socket) =>
-    [...(connections.get(socket) ?? [])].some(([request, response]) => request.complete && !response.writableEnded);
-  const destroyUnlessInProgress = (socket: Socket) => {
-    if (!isInProgress(socket)) socket.destroy();
-  };
+  const inProgress = (socket: Socket) =>
+    [...(connections.get(socket) ?? [])].filter(([request, response]) => request.complete && !response.writableEnded);
   const closeIdle = () => {
     for (const [socket, requests] of connections) {
       if (socket.bytesWritten > 0 && socket.writableLength === 0 && requests.size === 0) socket.destroy();
@@ -76,13 +75,17 @@ export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'
   // Replaced, because Node calls it on close and resets connections whose response is written but not yet delivered.
   server.closeIdleConnections = () => {};
   app.addHook('preClose', (done) => {
-    server.on('timeout', destroyUnlessInProgress);
+    server.on('timeout', (socket) => {
+      if (inProgress(socket).length === 0) socket.destroy();
+    });
     server.timeout = INACTIVE_MS_MAX;
     server.keepAliveTimeout = INACTIVE_MS_MAX;
     for (const socket of connections.keys()) socket.setTimeout(INACTIVE_MS_MAX);
     setTimeout(closeIdle, IDLE_GRACE_MS);
     setTimeout(() => {
-      for (const socket of connections.keys()) destroyUnlessInProgress(socket);
+      for (const socket of connections.keys()) {
+        if (inProgress(socket).every(([, response]) => isSentInParts(response))) socket.destroy();
+      }
     }, CLOSE_DEADLINE_MS).unref();
     done();
   });

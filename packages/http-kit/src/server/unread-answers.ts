@@ -16,7 +16,7 @@ const BYTES_PER_MS_MIN = 250;
  * @param stalledMs the time that every client has, in milliseconds
  */
 export function dropUnreadAnswers(app: Pick<FastifyInstance, 'addHook'>, stalledMs: number): void {
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const isPartial = isInParts(payload);
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     const { socket } = reply.raw;
@@ -31,8 +31,14 @@ export function dropUnreadAnswers(app: Pick<FastifyInstance, 'addHook'>, stalled
       };
       check();
       reply.raw.once('close', () => clearTimeout(timer));
-      // The server's timeout is `stalledMs`, see `closeConnections`.
-      if (isPartial) reply.raw.once('timeout', () => socket.destroy());
+    }
+    // The server's timeout is `stalledMs`, see `closeConnections`. A response that waits behind another one of its connection has no socket yet.
+    if (isPartial) {
+      reply.raw.on('timeout', () => {
+        const connection = request.raw.socket;
+        // Nothing to send: the next part is still being produced.
+        if (connection.writableLength > 0) connection.destroy();
+      });
     }
     done();
   });

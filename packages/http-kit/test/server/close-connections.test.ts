@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { z } from 'zod';
+import { sendJson } from '../../src/index.js';
 import { aGate, aTestApp } from '../test-app.js';
 
 const LONG = 20_000_000;
@@ -17,6 +18,12 @@ async function listen({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
       return { done: true };
     });
     routes.get('/long', async () => 'a'.repeat(LONG));
+    routes.get('/parts', (_request, reply) =>
+      sendJson(
+        reply,
+        Array.from({ length: 1000 }, () => ({ text: 'a'.repeat(LONG / 100) })),
+      ),
+    );
     routes.post('/', { schema: { body: z.object({ a: z.string() }) } }, async (request) => request.body);
   });
   onTestFinished(async () => {
@@ -117,6 +124,24 @@ describe.concurrent('the close of an app', () => {
     released.open();
     expect(await answer).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*\{"done":true\}/);
     await closed;
+  });
+
+  it('lets no client read a response that is produced while it is sent for longer than the deadline', async (context) => {
+    const { app, aClient } = await listen(context);
+    const client = await aClient(`${head('GET /parts')}\r\n`);
+    await once(client, 'data');
+    // A little at a time, so that the connection is never inactive.
+    const reads = setInterval(() => {
+      client.resume();
+      client.once('data', () => client.pause());
+    }, 50);
+    const startedMs = performance.now();
+    try {
+      await app.close();
+    } finally {
+      clearInterval(reads);
+    }
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
   });
 
   it('lets a client finish reading a long response, up to the deadline', async (context) => {

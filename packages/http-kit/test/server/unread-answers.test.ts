@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type App, sendJson } from '../../src/index.js';
+import { type App, jsonItems, sendJson, sendJsonText } from '../../src/index.js';
 import { aTestApp } from '../test-app.js';
 
 /** Twice what the buffers of a connection within a machine hold. */
@@ -14,7 +14,11 @@ afterEach(async () => {
 });
 
 /** Sends a request for a large answer and reads the first bytes of it. @returns the server's end of the connection, and the client's */
-async function readFirst(path: string, unreadAnswer: number): Promise<{ server: Socket; client: Socket }> {
+async function readFirst(
+  path: string,
+  unreadAnswer: number,
+  requests = 1,
+): Promise<{ server: Socket; client: Socket }> {
   ({ app } = aTestApp({ timeoutsMs: { headers: 1000, request: 1000, checkInterval: 1000, unreadAnswer } }, (routes) => {
     routes.get('/whole', async () => ({ text: 'x'.repeat(LARGE) }));
     routes.get('/parts', async (_request, reply) => {
@@ -32,7 +36,8 @@ async function readFirst(path: string, unreadAnswer: number): Promise<{ server: 
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const begun = new Promise((resolve) => client.once('data', resolve));
-  client.write(`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+  const request = (connection: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: ${connection}\r\n\r\n`;
+  client.write(request('keep-alive').repeat(requests - 1) + request('close'));
   await begun;
   client.pause();
   return { server, client };
@@ -65,6 +70,37 @@ describe('a large answer', () => {
   it('that is produced while it is sent is dropped together with the connection if its client does not read', async () => {
     const { server } = await readFirst('/parts', 50);
     await new Promise((resolve) => server.once('close', resolve));
+  });
+
+  it('that is produced while it is sent, and waits behind another on its connection, is dropped as well', async () => {
+    const { server, client } = await readFirst('/parts', 1000, 2);
+    let text = '';
+    client.on('data', (chunk) => {
+      text += chunk;
+      // The second answer has begun.
+      if (text.includes('HTTP/1.1 200')) client.pause();
+    });
+    client.resume();
+    await new Promise((resolve) => server.once('close', resolve));
+    expect(text).toContain('HTTP/1.1 200');
+  });
+
+  it('that is produced while it is sent is not produced for a HEAD request', async () => {
+    let groups = 0;
+    ({ app } = aTestApp({}, (routes) => {
+      routes.get('/groups', async (_request, reply) => {
+        async function* read() {
+          for (; groups < 1000; groups++) yield [JSON.stringify('x'.repeat(2_000_000))];
+        }
+        return sendJsonText(reply, await jsonItems(read()));
+      });
+    }));
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as AddressInfo;
+    expect((await fetch(`http://127.0.0.1:${port}/groups`, { method: 'HEAD' })).status).toBe(200);
+    // Enough to produce all groups.
+    for (let turn = 0; turn < 3000; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(groups).toBeLessThan(100);
   });
 
   it('that is produced while it is sent arrives, also after a pause', async () => {

@@ -70,8 +70,8 @@ export function untilConfirming(master: Redis): Promise<unknown> {
   return waitFor(
     async () => {
       // On a connection that has written nothing, WAIT counts replicas that have not acknowledged anything either.
-      const answers = await master.pipeline().set('{waymark}:probe', '', 'PX', 60_000).wait(1, CONFIRMATION_MS).exec();
-      return Number(answers?.at(-1)?.[1]) >= 1;
+      await master.set('{waymark}:probe', '', 'PX', 60_000);
+      return (await master.wait(1, CONFIRMATION_MS)) >= 1;
     },
     { what: 'a replica to confirm what its master has' },
   );

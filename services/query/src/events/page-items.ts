@@ -6,6 +6,8 @@ import { itemText, type PageTextDeps, type RowTexts, textsOfRows } from './page-
 
 /** How many links, and how many customers, are read together for the first rows of a page: the most that an ordinary page has. */
 const FIRST_TEXTS = 100;
+/** How many further links, and customers, are read together at most, because they may be larger than those before. */
+const TEXTS_MAX = 250;
 /** How many characters the links and customers that are read together for further rows should have. */
 const TEXTS_CHARS = 4_000_000;
 
@@ -81,7 +83,8 @@ export async function* pageItems(
     const items = await mapYielding(group, (row) => itemText(caller, kind, row, texts));
     const textBytes = memoryOfTexts(texts);
     const textsRead = Math.max(1, texts.links.size, texts.customers.size);
-    textsMax = Math.max(1, Math.floor((TEXTS_CHARS * textsRead) / Math.max(1, textBytes)));
+    const textsLike = Math.floor((TEXTS_CHARS * textsRead) / Math.max(1, textBytes));
+    textsMax = Math.min(TEXTS_MAX, Math.max(1, textsLike));
     deps = later;
     yield { items: items.filter((text) => text !== undefined), textBytes };
   }

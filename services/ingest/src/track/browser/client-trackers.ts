@@ -114,9 +114,9 @@ export function createClientTrackers(options: ClientTrackersDeps): ClientTracker
         click: { id: clickId },
         link: await publicLink(link),
         customer: {
-          name: body.customerName ?? null,
-          email: body.customerEmail ?? null,
-          avatar: body.customerAvatar ?? null,
+          name: body.customerName || null,
+          email: body.customerEmail || null,
+          avatar: body.customerAvatar || null,
           externalId: customerExternalId,
         },
       };
