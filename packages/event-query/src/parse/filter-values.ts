@@ -59,14 +59,7 @@ function each(change: (value: string) => string, check: Rule = (_name, values) =
   return (name, values) => mapValues(check(name, values), change);
 }
 
-/** A part of a URL that is no host: a path, a query, a fragment or a user. */
-const BESIDE_HOST = /[/?#@]/;
-const PORT = /:\d+$/;
-
-const NO_URL = 'must be a host such as acme.com, not a URL';
-/** A domain of links may have a port, for development. */
-const domains = only((value) => !BESIDE_HOST.test(value), NO_URL);
-const hosts = only((value) => !BESIDE_HOST.test(value) && !PORT.test(value), `${NO_URL}, without a port`);
+const hosts = only((value) => !value.includes('://'), 'must be a host such as acme.com, not a URL');
 const withoutQuery = only((value) => !value.includes('?'), 'must be a URL without its query, up to the ?');
 
 /**
@@ -74,7 +67,7 @@ const withoutQuery = only((value) => !value.includes('?'), 'must be a URL withou
  * exist, in whatever form, matches nothing.
  */
 const RULES: Readonly<Partial<Record<MultiValueFilter, Rule>>> = {
-  domain: each(domainName, domains),
+  domain: each(domainName, hosts),
   country: each(
     countryCode,
     only((value) => COUNTRY.test(value), 'must be codes of two letters such as FR'),
