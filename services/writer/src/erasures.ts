@@ -236,6 +236,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
    * Takes the deleted events out of the counters and starts the mutations of a batch, except those started before. Does neither while a logical
    * shard is moved, because both would leave out its copies.
    *
+   * @param lost ends the wait; `lostLease` also the work
    * @returns whether all are started
    */
   async function start(
@@ -243,11 +244,13 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     erasures: readonly ErasureRecord[],
     prepared: PreparedErasure,
     lost: AbortSignal,
+    lostLease: AbortSignal,
   ): Promise<boolean> {
     if (prepared.missing.length === 0) return true;
     const started = await betweenMoves({ ...target, waitMs: moveWaitMs, signal: lost }, async (assertUnmoved) => {
       const assertHeld = () => {
-        lost.throwIfAborted();
+        // What has begun is ended before the process closes.
+        lostLease.throwIfAborted();
         assertUnmoved();
       };
       // The turn may have come minutes after the batch was read.
@@ -276,7 +279,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
    *
    * @param lost aborts also when the task is closed
    */
-  async function step(lost: AbortSignal, closing: AbortSignal): Promise<void> {
+  async function step(lost: AbortSignal, closing: AbortSignal, lostLease: AbortSignal): Promise<void> {
     const begun = await catalog.erasures.begun();
     const id = begun[0]?.batch ?? undefined;
     const ofBatch = id === undefined ? await begin(lost) : begun.filter(({ batch }) => batch === id);
@@ -288,7 +291,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
     if (removed !== `${batchId} end`) await eraseQueued(batch, erasures, 'begin');
     if (lost.aborted) return;
     const prepared = await prepareErasure(target, batch);
-    if (lost.aborted || !(await start(batch, erasures, prepared, lost))) return;
+    if (lost.aborted || !(await start(batch, erasures, prepared, lost, lostLease))) return;
     const { running: mutations, oldParts, error } = await erasureProgress(target, batch);
     if (error !== '') logger.error({ batch: batchId, error }, 'a mutation of an erasure fails; ClickHouse repeats it');
     if (mutations + oldParts > 0 || lost.aborted) return;
@@ -298,7 +301,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
 
   async function runUnderLease(closing: AbortSignal): Promise<void> {
     const lease = await takeLease(redis, 'erasures');
-    await lease?.during((lost) => step(AbortSignal.any([closing, lost]), closing));
+    await lease?.during((lost) => step(AbortSignal.any([closing, lost]), closing, lost));
   }
 
   let lookedForOldestMs = Number.NEGATIVE_INFINITY;

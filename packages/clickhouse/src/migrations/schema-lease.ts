@@ -11,6 +11,9 @@ const RETRY_MS = 250;
 /** How often a row is written again while other runners write theirs. */
 const WRITES_MAX = 20;
 
+/** Whether a row that was sent at that time, by the clock of `performance.now()`, has not expired. */
+const isFresh = (askedMs: number) => performance.now() - askedMs < LEASE_SECONDS * 1000;
+
 /** The right to change the schema of a database. It ends when its holder releases it, or ten seconds after its last renewal. */
 export interface SchemaLease {
   /** @throws Error once ten seconds have passed without a renewal, also after a later one: another runner may have had the lease meanwhile */
@@ -28,7 +31,7 @@ export async function takeSchemaLease(client: ClickHouseClient, target: RenderTa
   for (;;) {
     const askedMs = performance.now();
     await row.write(LEASE_SECONDS);
-    if (!(await row.hasRival())) return keepRenewed(row, askedMs);
+    if (!(await row.hasRival()) && isFresh(askedMs)) return keepRenewed(row, askedMs);
     await row.write(0);
     // Random, so that two runners do not try at the same time again.
     await delay(RETRY_MS * (1 + Math.random()));
@@ -55,7 +58,7 @@ export async function takeSchemaLeaseInTurn(
       askedMs = performance.now();
       await row.write(LEASE_SECONDS);
     }
-    if (!(await row.hasRival())) return keepRenewed(row, askedMs);
+    if (!(await row.hasRival()) && isFresh(askedMs)) return keepRenewed(row, askedMs);
     if (signal.aborted || performance.now() >= endMs) {
       await row.write(0);
       return undefined;
@@ -73,7 +76,7 @@ function keepRenewed(row: LeaseRow, takenMs: number): SchemaLease {
   let renewal: Promise<void> = Promise.resolve();
   let wasLost = false;
   const isLost = () => {
-    wasLost ||= performance.now() - renewedMs >= LEASE_SECONDS * 1000;
+    wasLost ||= !isFresh(renewedMs);
     return wasLost;
   };
   const renew = async () => {

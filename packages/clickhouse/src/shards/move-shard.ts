@@ -68,25 +68,12 @@ export async function moveShard(client: ClickHouseClient, options: ShardMoveOpti
   }
 }
 
-/** Waits until no mutation of a table with rows of logical shards runs on the two shards of a move. */
-async function untilShardsMutated(
-  client: ClickHouseClient,
-  { to, onWait }: ShardMoveOptions,
-  nodes: readonly ShardNode[],
-  from: number,
-): Promise<void> {
-  const tables = (await shardedTables(client)).map((table) => `${table}_local`);
-  const ofMove = nodes.filter(({ shard }) => shard === from || shard === to);
-  await untilMutated(ofMove, tables, onWait);
-}
-
 /** Stores the beginning of a new move, or returns the unfinished one if it is the same. @throws ShardMoveError */
 async function begin(
   client: ClickHouseClient,
-  options: ShardMoveOptions,
+  { cluster, logical, to }: ShardMoveOptions,
   nodes: readonly ShardNode[],
 ): Promise<UnfinishedMove> {
-  const { cluster, logical, to } = options;
   const stored = await readPlacement(client, { cluster });
   if (stored === undefined) throw new ShardMoveError('the cluster has no placement yet: run `npx waymark migrate up`');
   const { move } = stored;
@@ -100,8 +87,6 @@ async function begin(
   if (from === undefined) throw new ShardMoveError(`logical shards are 0 to ${LOGICAL_SHARDS - 1}`);
   if (!nodes.some(({ shard }) => shard === to)) throw new ShardMoveError(`the cluster ${cluster} has no shard ${to}`);
   if (from === to) throw new ShardThereError(`logical shard ${logical} is on shard ${to} already`);
-  // Before the move is stored: if the command is ended while it waits, no move is unfinished.
-  await untilShardsMutated(client, options, nodes, from);
   await writePlacement(client, { cluster }, { logical, shard: from, other: to, step: 'copying' });
   return { logical, from, to, step: 'copying' };
 }
@@ -150,8 +135,12 @@ class ShardMove {
     const written = tables.filter((table) => !ofViews.has(table));
     const rows: Record<string, number> = {};
     if (step === 'copying') {
-      // Again for a move that is continued: meanwhile the deletion of expired rows may have begun.
-      await untilShardsMutated(this.#client, this.#options, this.#nodes, from);
+      await untilMutated({
+        nodes: [...this.#replicasOf(from), ...this.#replicasOf(to)],
+        tables: tables.map((table) => `${table}_local`),
+        assertHeld: this.#assertHeld,
+        onWait: this.#options.onWait,
+      });
       await this.#liftFence(to, written);
       await untilEnded(this.#replicasOf(to), 'Insert');
       for (const table of events) await this.#copy(table);

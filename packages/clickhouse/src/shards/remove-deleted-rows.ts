@@ -20,9 +20,9 @@ export async function removeDeletedRows(
   { cluster, onBegin }: { readonly cluster: string; readonly onBegin?: (table: RewrittenTable) => void },
 ): Promise<RewrittenTable[]> {
   const nodes = await connectNodes(client, cluster);
-  const sharded = (await shardedTables(client)).map((table) => `${table}_local`);
   const rewritten: RewrittenTable[] = [];
   try {
+    const sharded = (await shardedTables(client)).map((table) => `${table}_local`);
     for (const [shard, replicas] of groupBy(nodes, (node) => node.shard)) {
       const tables = new Set<string>();
       for (const replica of replicas) {

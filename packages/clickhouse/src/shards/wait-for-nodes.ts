@@ -17,14 +17,22 @@ export interface RunningMutation {
 /**
  * Waits until the nodes have no mutation of the tables that is not done.
  *
+ * @param assertHeld called about once a second; throws when the wait makes no sense any more
  * @param onWait called about once a second with those that are left
  */
-export async function untilMutated(
-  nodes: readonly ShardNode[],
-  tables: readonly string[],
-  onWait: (running: readonly RunningMutation[]) => void = () => undefined,
-): Promise<void> {
+export async function untilMutated({
+  nodes,
+  tables,
+  assertHeld,
+  onWait,
+}: {
+  readonly nodes: readonly ShardNode[];
+  readonly tables: readonly string[];
+  readonly assertHeld: () => void;
+  readonly onWait: ((running: readonly RunningMutation[]) => void) | undefined;
+}): Promise<void> {
   for (;;) {
+    assertHeld();
     const running = await Promise.all(
       nodes.map(async ({ client, name }) => {
         const rows = await client.rows<[table: string, error: string]>({
@@ -36,7 +44,7 @@ export async function untilMutated(
       }),
     );
     if (running.flat().length === 0) return;
-    onWait(running.flat());
+    onWait?.(running.flat());
     await delay(MUTATION_POLL_MS);
   }
 }

@@ -178,11 +178,11 @@ test('a lease is lost before another runner may take it, although ClickHouse doe
   await other.release();
   // The renewals that were held up are carried out.
   proxy.pass();
-  await behindProxy.rows({ query: 'SELECT 1' });
+  await lease.release();
   expect(() => lease.assertHeld()).toThrow('the lease on the schema could not be renewed');
 });
 
-test('a lease is taken, renewed and released while other inserts into its table wait for their quorum', async () => {
+test('a lease is taken and released while other inserts into its table wait for their quorum', async () => {
   await migrate(db.client, { directory });
   const refusals: string[] = [];
   const client = new Proxy(db.client, {
@@ -202,7 +202,9 @@ test('a lease is taken, renewed and released while other inserts into its table 
     const lease = await take();
     lease?.assertHeld();
     expect(refusals.sort()).toEqual(['286', '286', '289', '289']);
+    refusals.length = 0;
     await lease?.release();
+    expect(refusals).toEqual(['286', '286']);
   }
 });
 

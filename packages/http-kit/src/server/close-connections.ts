@@ -82,10 +82,15 @@ export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'
     server.keepAliveTimeout = INACTIVE_MS_MAX;
     for (const socket of connections.keys()) socket.setTimeout(INACTIVE_MS_MAX);
     setTimeout(closeIdle, IDLE_GRACE_MS);
-    setTimeout(() => {
+    const closeReaders = () => {
       for (const socket of connections.keys()) {
         if (inProgress(socket).every(([, response]) => isSentInParts(response))) socket.destroy();
       }
+    };
+    setTimeout(() => {
+      closeReaders();
+      // Responses that were still being processed.
+      setInterval(closeReaders, INACTIVE_MS_MAX).unref();
     }, CLOSE_DEADLINE_MS).unref();
     done();
   });
