@@ -213,9 +213,13 @@ describe.skipIf(!hasChromium)('the operations page', () => {
     const plot = page.getByRole('img', { name: /^Plot: Events stored/ });
     const moment = page.locator('#events .legend-moment');
     expect(await moment.textContent()).toBe('now');
-    await plot.focus();
-    await page.keyboard.press('ArrowLeft');
-    await waitFor(async () => /^\d+ \w+, \d\d:\d\d:\d\d$/.test((await moment.textContent()) ?? ''), { what: 'a time' });
+    // Again where a refresh of the page has replaced the plot meanwhile.
+    const showsTime = async () => {
+      await plot.focus();
+      await page.keyboard.press('ArrowLeft');
+      return /^\d+ \w+, \d\d:\d\d:\d\d$/.test((await moment.textContent()) ?? '');
+    };
+    await waitFor(showsTime, { what: 'a time' });
     await page.keyboard.press('Escape');
     await waitFor(async () => (await moment.textContent()) === 'now', { what: 'the present values' });
     await page.getByRole('status').getByText('All components are up.').waitFor({ state: 'attached' });

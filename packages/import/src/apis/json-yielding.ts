@@ -22,7 +22,7 @@ export class TooManyValuesError extends Error {
 
 /**
  * Parses a long JSON text in parts, and lets other requests of the process run in between. Unescaped control characters, which some sources
- * leave in titles, become spaces; bytes that are not UTF-8 become U+FFFD.
+ * leave in titles, become spaces; bytes that are not UTF-8 become U+FFFD. A byte order mark at the beginning of a text is left out.
  *
  * @throws TooManyValuesError, or an Error when it is no JSON
  */
