@@ -24,7 +24,7 @@ import { stablePort } from '../../services/standalone/test/stable-port.js';
  * process notes the hosts to which it connects, whichever client does it, and reaches those of this machine only.
  */
 
-const NOTE_CONNECTIONS = `
+const noteConnections = (file: string) => `
 import { appendFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 const { connect } = Socket.prototype;
@@ -32,7 +32,7 @@ Socket.prototype.connect = function (...args) {
   const [options] = args.flat();
   const host = options.path ?? options.host ?? 'localhost';
   const program = process.argv[1].replace(/^.*\\/(services\\/)/, '$1');
-  appendFileSync(process.env.CONNECTIONS_FILE, JSON.stringify({ program, host }) + '\\n');
+  appendFileSync(${JSON.stringify(file)}, JSON.stringify({ program, host }) + '\\n');
   if (host === '127.0.0.1') return connect.apply(this, args);
   setImmediate(() => this.destroy(new Error('no connection leaves this machine')));
   return this;
@@ -92,8 +92,7 @@ describe('processes with OUTBOUND_ALLOWED_RANGES=none', { timeout: 180_000 }, ()
     [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
     settings = {
       ...{ ...storeSettings(redis, database), OUTBOUND_ALLOWED_RANGES: 'none', ADMIN_KEY: 'admin-key'.repeat(4) },
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(NOTE_CONNECTIONS)}`,
-      CONNECTIONS_FILE: file,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(noteConnections(file))}`,
     };
     const client = new Redis(redis.url);
     const catalog = createCatalog({

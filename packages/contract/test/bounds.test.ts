@@ -7,12 +7,6 @@ import {
   createPartnerBodySchema,
   createUtmTemplateBodySchema,
   createWebhookBodySchema,
-  listCustomersQuerySchema,
-  listDomainsQuerySchema,
-  listFoldersQuerySchema,
-  listLinksQuerySchema,
-  listPartnersQuerySchema,
-  listTagsQuerySchema,
   PLAN_LIMITS,
   rejectApplicationBodySchema,
   tagBodySchema,
@@ -144,16 +138,4 @@ test('each plan has the rates and quotas of its row', () => {
     ['advanced', 3000, 8, 50_000, 1_000_000, 250, null, 50, null, null, null],
     ['enterprise', 3000, 16, null, 5_000_000, 250, null, null, null, null, null],
   ]);
-});
-
-test.each([
-  ['domains', listDomainsQuerySchema, 50],
-  ['folders', listFoldersQuerySchema, 50],
-  ['tags', listTagsQuerySchema, 100],
-  ['links', listLinksQuerySchema, 100],
-  ['customers', listCustomersQuerySchema, 100],
-  ['partners', listPartnersQuerySchema, 100],
-])('a page of $0 has 100 items at most, and $2 without pageSize', (_what, schema: z.ZodType, usual) => {
-  const pageSize = (query: object) => (schema.safeParse(query).data as { pageSize: number } | undefined)?.pageSize;
-  expect([pageSize({}), pageSize({ pageSize: '100' }), pageSize({ pageSize: '101' })]).toEqual([usual, 100, undefined]);
 });

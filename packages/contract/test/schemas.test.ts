@@ -48,8 +48,12 @@ test.each([
   ['applications', listApplicationsQuerySchema, 100],
   ['webhooks', listWebhooksQuerySchema, 100],
   ['UTM templates', listUtmTemplatesQuerySchema, 100],
-])('the first page of %s has the documented size by default', (_what, schema, pageSize) => {
+])('a page of %s has the documented size by default, and 100 items at most', (_what, schema, pageSize) => {
   expect(schema.parse({})).toMatchObject({ page: 1, pageSize });
+  expect([schema.safeParse({ pageSize: '100' }).success, schema.safeParse({ pageSize: '101' }).success]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 test('a list of a thousand UUIDs, as own ids of links too, is accepted', () => {

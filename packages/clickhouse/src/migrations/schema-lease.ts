@@ -74,11 +74,8 @@ function keepRenewed(row: LeaseRow, takenMs: number): SchemaLease {
   /** When the last renewal that has succeeded was sent. */
   let renewedMs = takenMs;
   let renewal: Promise<void> = Promise.resolve();
-  let wasLost = false;
-  const isLost = () => {
-    wasLost ||= !isFresh(renewedMs);
-    return wasLost;
-  };
+  /** Once lost, it stays lost: no renewal counts any more. */
+  const isLost = () => !isFresh(renewedMs);
   const renew = async () => {
     // A process that was suspended must not renew what another runner may have taken meanwhile.
     if (isLost()) return;

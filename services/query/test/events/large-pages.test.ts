@@ -61,12 +61,13 @@ test('a page takes the memory of what its events share once, also of what its cl
     response.pause();
   });
   await waitFor(() => wasPaused, { what: 'half of the answer' });
-  const held = memoryHeld() - before;
+  // Buffers that were read are freed a moment after the collection.
+  const isSmall = () => memoryHeld() - before < 15_000_000;
+  await waitFor(isSmall, { what: 'what was read already to be freed', timeoutMs: 10_000 });
   response.resume();
   await new Promise((resolve) => response.once('close', resolve));
   expect(response.complete).toBe(true);
   expect(bytes).toBeGreaterThan(50_000_000);
-  expect(held).toBeLessThan(15_000_000);
 });
 
 test('the links of a page are read in parts if they are large, and all events are on it in their order', async () => {
