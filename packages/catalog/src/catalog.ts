@@ -13,8 +13,9 @@ import { createImportJobs } from './imports/import-jobs.js';
 import { createAbTests } from './links/ab-tests.js';
 import { createHiddenFolders } from './links/caller-visibility.js';
 import { createLinkChanges } from './links/link-changes.js';
-import { folderDetacher, tagDetacher, webhookLinks } from './links/link-detach.js';
+import { folderDetacher, tagDetacher } from './links/link-detach.js';
 import { createLinks } from './links/links.js';
+import { webhookLinks } from './links/webhook-links.js';
 import {
   apiKeyType,
   customerType,

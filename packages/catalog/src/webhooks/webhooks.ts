@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { WebhookLinks } from '../links/link-detach.js';
+import type { WebhookLinks } from '../links/webhook-links.js';
 import type { WebhookRecord } from '../model/record-schemas.js';
 import { type NewWebhook, WEBHOOK_RULES } from '../resources/named-resources.js';
 import { createResources, type ResourceDeps } from '../resources/resource.js';

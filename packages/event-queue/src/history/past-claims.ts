@@ -2,8 +2,8 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { chunksOf } from '@waymark/contract';
 import { EVENT_ROW_VERSION, EVENT_TABLES, type EventRow } from '@waymark/event-format';
 import type { Redis } from 'ioredis';
-import { createBatchClaims, RENEW_MS } from '../claims/batch-claims.js';
 import type { Retry } from '../writer/retry.js';
+import { createBatchClaims, RENEW_MS } from './batch-claims.js';
 import type { PendingBatch } from './history-state.js';
 
 type HeldClaim = PendingBatch['claims'][number];

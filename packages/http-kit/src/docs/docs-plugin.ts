@@ -5,9 +5,9 @@ import { PAGE_HEADERS } from './docs-page.js';
 import type { Document } from './document.js';
 import { encodedOnce } from './encoded-once.js';
 import { errorsPage } from './errors-page.js';
-import { referencePage } from './reference-page.js';
+import { referencePages } from './reference-pages.js';
+import { routesPage } from './routes-page.js';
 import { startPage } from './start-page.js';
-import { subjectPages } from './subject-pages.js';
 
 export interface DocsOptions {
   /** Title of the OpenAPI document. */
@@ -28,9 +28,9 @@ const HIDDEN = { schema: { hide: true } } as const;
  */
 export const docsPlugin = fp<DocsOptions>(
   async (app: FastifyInstance, { title, docBase, baseUrl = '' }) => {
-    const subjects = subjectPages(title);
+    const subjects = referencePages(title);
     const sendPage = (reply: FastifyReply, page: Buffer) => reply.headers(PAGE_HEADERS).send(page);
-    const reference = encodedOnce(() => referencePage(app.swagger() as unknown as Document, subjects));
+    const reference = encodedOnce(() => routesPage(app.swagger() as unknown as Document, subjects));
     app.get('/docs', HIDDEN, async (_request, reply) => sendPage(reply, reference()));
     const errors = encodedOnce(() => errorsPage(title, docBase));
     app.get('/docs/api-reference/errors', HIDDEN, async (_request, reply) => sendPage(reply, errors()));

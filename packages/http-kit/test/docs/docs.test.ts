@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { ERROR_STATUS, type ErrorCode, errorBody, eventSchema, eventsQuerySchema, linkSchema } from '@waymark/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { renderMarkdown, SUBJECTS_DIRECTORY } from '../../src/docs/subject-pages.js';
+import { REFERENCE_DIRECTORY, renderMarkdown } from '../../src/docs/reference-pages.js';
 import type { App } from '../../src/index.js';
 import { aTestApp, DOC_BASE } from '../test-app.js';
 
@@ -44,7 +44,7 @@ it('doc_url of every error leads to a section that explains it', () => {
 });
 
 /** Addresses of all pages: those of the files, and those that are generated from the routes. */
-const files = readdirSync(SUBJECTS_DIRECTORY).filter((file) => file !== 'README.md');
+const files = readdirSync(REFERENCE_DIRECTORY).filter((file) => file !== 'README.md');
 const pages = ['/', '/docs', '/docs/api-reference/errors', '/docs/reference'].concat(
   files.map((file) => `/docs/reference/${file.replace('.md', '')}`),
 );
@@ -56,7 +56,7 @@ it('serves every file of docs/reference under its title, with links to it from /
   const index = (await browse('/docs/reference')).body;
   for (const file of files) {
     const name = file.replace('.md', '');
-    const [, title] = /^# (.+)$/m.exec(readFileSync(`${SUBJECTS_DIRECTORY}/${file}`, 'utf8')) ?? [];
+    const [, title] = /^# (.+)$/m.exec(readFileSync(`${REFERENCE_DIRECTORY}/${file}`, 'utf8')) ?? [];
     const answer = await browse(`/docs/reference/${name}`);
     expect(answer.statusCode).toBe(200);
     expect(answer.body).toContain(`<title>${title} · A &lt;title&gt;</title>`);

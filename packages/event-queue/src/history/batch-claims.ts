@@ -1,9 +1,9 @@
 import { chunksOf } from '@waymark/contract';
 import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
+import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from '../claims/claim-value.js';
 import { claimKey } from '../queue/keys.js';
 import { pause, withinMs } from '../redis/deadline.js';
-import { claimState, finalValue, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 
 const ANSWER_WITHIN_MS = 2000;
 const POLL_MS = 50;
@@ -43,7 +43,10 @@ end
 return 0
 `;
 
-/** Claims of many events that are stored together. They are held for longer than a request may hold claims, so they are renewed. */
+/**
+ * Claims of the sales that an import of past events stores together. They are held for longer than a request may hold claims, so they are
+ * renewed.
+ */
 export interface BatchClaims {
   /**
    * Takes claims, or renews them, as pending for {@link PENDING_TTL_MS}. Waits while others hold one of them.
@@ -69,7 +72,7 @@ export interface BatchClaims {
 export function createBatchClaims(redis: Redis, waitReplicas: number): BatchClaims {
   const replication = createReplication(redis, waitReplicas);
 
-  /** Takes the claims that are free. @returns the stored values of the claims of other owners, by name */
+  /** Takes the claims that are free, and renews those that the owner has. @returns the stored values of the claims of other owners, by name */
   async function takeFree(names: readonly string[], owner: string): Promise<Map<string, string>> {
     const others = new Map<string, string>();
     for (const some of chunksOf(names, CLAIMS_AT_ONCE)) {

@@ -9,8 +9,8 @@ import {
   PUBLISHABLE_KEY,
 } from './document.js';
 import { type Html, html, prose } from './html.js';
+import type { ReferencePages } from './reference-pages.js';
 import { fieldRows, fieldTable, typeHtml } from './schema-html.js';
-import type { SubjectPages } from './subject-pages.js';
 
 interface Route {
   readonly method: string;
@@ -106,7 +106,7 @@ function objectHtml([name, schema]: readonly [string, JsonSchema]): Html {
 }
 
 /** The reference of all routes in the OpenAPI document, with examples. */
-export function referencePage(document: Document, subjects: SubjectPages): string {
+export function routesPage(document: Document, subjects: ReferencePages): string {
   const { title } = document.info;
   const serverUrl = document.servers?.[0]?.url ?? '';
   const groups = [...routesByGroup(document)];

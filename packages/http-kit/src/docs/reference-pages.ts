@@ -7,7 +7,7 @@ import { encodedOnce } from './encoded-once.js';
 import { escapeHtml, Html, html } from './html.js';
 
 /** `docs/reference` of the repository. The relative path is the same from `src` and from `dist`. */
-export const SUBJECTS_DIRECTORY = fileURLToPath(new URL('../../../../docs/reference', import.meta.url));
+export const REFERENCE_DIRECTORY = fileURLToPath(new URL('../../../../docs/reference', import.meta.url));
 
 /** File name of the index, which is served as `/docs/reference`. */
 const INDEX = 'README';
@@ -20,7 +20,7 @@ interface Subject {
 }
 
 /** The pages of `docs/reference`, rendered on demand. */
-export interface SubjectPages {
+export interface ReferencePages {
   /** File names without extension, in the order of the titles, without the index. */
   readonly names: readonly string[];
   titleOf(name: string): string;
@@ -31,9 +31,9 @@ export interface SubjectPages {
 }
 
 function readSubjects(): ReadonlyMap<string, Subject> {
-  const files = readdirSync(SUBJECTS_DIRECTORY).filter((file) => file.endsWith('.md'));
+  const files = readdirSync(REFERENCE_DIRECTORY).filter((file) => file.endsWith('.md'));
   const subjects = files.map((file) => {
-    const text = readFileSync(join(SUBJECTS_DIRECTORY, file), 'utf8');
+    const text = readFileSync(join(REFERENCE_DIRECTORY, file), 'utf8');
     const name = basename(file, '.md');
     return { name, text, title: /^# (.+)$/m.exec(text)?.[1] ?? name };
   });
@@ -102,7 +102,7 @@ export function renderMarkdown(text: string, from: Addresses, names: ReadonlySet
 }
 
 /** Reads the titles of `docs/reference`; pages are rendered when they are first requested. */
-export function subjectPages(apiTitle: string): SubjectPages {
+export function referencePages(apiTitle: string): ReferencePages {
   const subjects = readSubjects();
   const known: ReadonlySet<string> = new Set(subjects.keys());
   const names = [...subjects.keys()].filter((name) => name !== INDEX);
