@@ -179,7 +179,7 @@ describe('a lost answer of Redis', () => {
         const visits = Array.from({ length: 50 }, (_, visitor) => aVisit(workspaceId, `${round}-${visitor}`));
         proxy.holdAnswers();
         const results = await Promise.all(visits.map((visit) => producer.recordClick(visit)));
-        expect(results.every(({ recorded }) => recorded)).toBe(true);
+        expect(results.every(({ isNew }) => isNew)).toBe(true);
         for (const { clickId } of results) sentEvents.clicks.add(clickId);
         proxy.pass();
         await waitFor(() => producer.ping().then(() => true), { what: 'the connection' });

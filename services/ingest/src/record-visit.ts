@@ -72,7 +72,7 @@ export function recordVisit(
   });
   const record = async (claim: string): Promise<RecordedClick> => {
     const counted = await producer.recordClick({ claim, clickId, rowText, isFindable: details.isPassedOn });
-    if (counted.recorded || !isDeletedClick(details.erased, prepared.link.workspaceId, counted.clickId)) return counted;
+    if (counted.isNew || !isDeletedClick(details.erased, prepared.link.workspaceId, counted.clickId)) return counted;
     // The claim of the deleted click expires within an hour. Until then the visitor's next click is recorded under another claim.
     return record(`${claim}:${counted.clickId}`);
   };

@@ -22,7 +22,7 @@ export interface ProducerTask {
 
 /** An event whose caller was answered with success. */
 export type Acknowledged =
-  | { readonly kind: 'click'; readonly id: string; readonly recorded: boolean }
+  | { readonly kind: 'click'; readonly id: string; readonly isNew: boolean }
   | { readonly kind: 'sale'; readonly id: string; readonly invoice: number; readonly customerId: string };
 
 /** A report of a producer process, sent every few milliseconds. */

@@ -66,12 +66,12 @@ async function recordClick(): Promise<void> {
   const facts = clickOf(number, Date.now(), isPadded ? 'é'.repeat(padding.characters) : 'Mozilla/5.0');
   try {
     const rowText = clickRowText(facts);
-    const { clickId, recorded } = await producer.recordClick({
+    const { clickId, isNew } = await producer.recordClick({
       claim: clickClaim('link', visitor),
       clickId: facts.clickId,
       rowText,
     });
-    acknowledged.push({ kind: 'click', id: clickId, recorded });
+    acknowledged.push({ kind: 'click', id: clickId, isNew });
   } catch (err) {
     failedClicks.push(String(err));
   }

@@ -72,11 +72,11 @@ export function createExportSchedules(
       JSON.parse(secrets.open(encryptedCredentials, workspaceId)) as ExportCredentials,
 
     /**
-     * Disables the schedules of all workspaces, and has those that are enabled again, also those that were disabled before, continue with the
-     * window of that time (docs/reference/exports.md, After a restore).
+     * Disables the schedules of all workspaces. Each, also one that was disabled before, continues with the current window when it is enabled
+     * again (docs/reference/exports.md, After a restore).
      *
      * @param backupAt when the backup was made, for the reason that owners see
-     * @returns how many were enabled
+     * @returns how many of them were enabled before
      */
     async disableRestored(backupAt: string, disabledAt: string): Promise<number> {
       const reason = `Waymark was restored from a backup of ${backupAt}, without what was stored later. What this schedule has exported later is not overwritten: it continues with the current window when it is enabled again, or from "since" on.`;

@@ -23,6 +23,7 @@ export interface Name {
 
 /** A type of record: its table, columns, schema and names. */
 export interface EntityType<R extends CatalogRecord> {
+  /** The kind of its ids, such as `link` for `link_…`. */
   readonly resource: ResourceKind;
   readonly table: string;
   readonly schema: z.ZodType<R>;
@@ -34,7 +35,7 @@ export interface EntityType<R extends CatalogRecord> {
   readonly remains?: (record: R) => R;
   /** For how long an expired copy in this process may be served while neither Redis nor ClickHouse answers. */
   readonly staleMsMax: number;
-  /** A workspace can have so many of them that a list must not read all. */
+  /** A workspace can have so many records of this type that a list must not read them all. */
   readonly isNumerous?: true;
   /** Set for types whose records `/track` also creates through the queue. */
   readonly queued?: QueuedEntityType<R>;
@@ -86,13 +87,13 @@ export function recordRow<R extends CatalogRecord>(
   { record, version }: Stored<R>,
   removed = false,
 ): EventRow {
-  const shown = removed && kind.remains !== undefined ? kind.remains(record) : record;
+  const kept = removed && kind.remains !== undefined ? kind.remains(record) : record;
   return [
     numberOf('workspace', record.workspaceId),
     numberOf(kind.resource, record.id),
     version,
     removed ? 1 : 0,
-    ...Object.values(kind.columns).map((column) => columnValue(column(shown))),
+    ...Object.values(kind.columns).map((column) => columnValue(column(kept))),
     Date.parse(record.createdAt),
     removed ? '' : JSON.stringify(record),
   ];

@@ -17,7 +17,7 @@ import {
 import { z } from 'zod';
 import { common, recordSchema, text, time } from './record-fields.js';
 
-/** Records of work in the background; see `record-schemas.ts`. */
+/** Records of work in the background. `record-schemas.ts` has the others, and `record-fields.ts` the form of ids and times. */
 
 /** An export job. */
 export const exportJobRecordSchema = recordSchema({
@@ -63,6 +63,7 @@ export const importJobRecordSchema = recordSchema({
   format: z.enum(IMPORT_FILE_FORMATS).nullable(),
   address: text,
   sourceWorkspace: text,
+  /** Domain mappings as sent: `old=new`, or `new` for all other domains. */
   domains: z.array(z.string()),
   dryRun: z.boolean(),
   tags: z.array(z.string()),
@@ -88,6 +89,7 @@ export const importJobRecordSchema = recordSchema({
   updated: z.int(),
   skipped: z.int(),
   rejected: z.int(),
+  /** Number of values that Waymark has no field for; their links are created all the same. */
   lost: z.int(),
   bytesRead: z.int(),
   /** Reports of an import that has ended; empty once they are removed. */

@@ -26,20 +26,20 @@ const NEAR_SHARE = 0.1;
  * erasure has anonymised has no URL either, and does not count if its root link is among these.
  */
 const EVENTS_SINCE = `
-SELECT greatest(toInt64(events) - toInt64(placeholders) - toInt64(recorded_placeholders) - toInt64(imported), 0) FROM
+SELECT greatest(toInt64(events) - toInt64(without_destination) - toInt64(recorded_without_destination) - toInt64(imported), 0) FROM
 (
   SELECT sum(clicks) + sum(leads) + sum(sales) AS events FROM workspace_slots
   WHERE workspace_id = {workspace:UInt64} AND slot >= toDateTime({since:String}, 'UTC')
 ) AS all_events,
 (
-  SELECT sum(clicks) AS placeholders FROM link_days
+  SELECT sum(clicks) AS without_destination FROM link_days
   WHERE workspace_id = {workspace:UInt64} AND day >= toDate({since:String}) AND link_id IN (
     SELECT id FROM links FINAL WHERE workspace_id = {workspace:UInt64} AND key = '_root' AND url = ''
       AND version < toUnixTimestamp(toDateTime({since:String}, 'UTC')) * 1000
   )
 ) AS unchanged_roots,
 (
-  SELECT count() AS recorded_placeholders FROM click_events
+  SELECT count() AS recorded_without_destination FROM click_events
   WHERE workspace_id = {workspace:UInt64} AND timestamp >= toDateTime64({since:String}, 3, 'UTC') AND url = '' AND link_id IN (
     SELECT id FROM links WHERE workspace_id = {workspace:UInt64} AND key = '_root' GROUP BY id
     HAVING max(version) >= toUnixTimestamp(toDateTime({since:String}, 'UTC')) * 1000

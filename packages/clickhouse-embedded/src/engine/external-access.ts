@@ -3,7 +3,7 @@ import { isPlainInsert } from './plain-insert.js';
 
 /**
  * Patterns of external access that grants and constraints (`access.ts`) do not prevent, for a statement as formatted by the engine:
- * the function `file`, which reads any file; disks defined in the statement; programs; files as source or target of a statement;
+ * the function `file`, which reads any file; disks defined in the statement; programs, models and AI services; files as source or target of a statement;
  * and engines that need no grant and can write anywhere.
  */
 const FORBIDDEN = [
@@ -30,7 +30,10 @@ export function mayAccessExternal(sql: string, data: Buffer): boolean {
   return SUSPICIOUS.test(sql) || SUSPICIOUS.test(data.toString('latin1'));
 }
 
-/** Replaces string literals and quoted names. `canonical` is the statement as formatted by the engine, without comments. */
+/**
+ * Empties string literals, removes the quotes of names such as `file`, and replaces quoted names with other characters than letters, digits
+ * and `_` by `_`. `canonical` is the statement as formatted by the engine, without comments.
+ */
 function withoutLiterals(canonical: string): string {
   return canonical.replace(/'(?:[^'\\]|\\[\s\S])*(?:'|\\?$)|`((?:[^`\\]|\\[\s\S])*)(?:`|\\?$)/g, (_, name?: string) => {
     if (name === undefined) return "''";

@@ -2,7 +2,7 @@
 export type QuerySettings = Readonly<Record<string, string | number>>;
 
 /**
- * Resource limits of a query, and how it runs on a cluster: all rows of a workspace are on one shard, so subqueries read the
+ * Resource limits of a read for `/events` or `/analytics`, and how it runs on a cluster: all rows of a workspace are on one shard, so subqueries read the
  * local tables of the shard that they run on.
  */
 export const READ_LIMITS = {

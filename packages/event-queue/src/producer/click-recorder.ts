@@ -16,8 +16,8 @@ export interface Click {
 /** The click that counts for a visit. */
 export interface RecordedClick {
   readonly clickId: string;
-  /** True if the click was recorded for this visit, false if it was recorded within the hour before. */
-  readonly recorded: boolean;
+  /** True if the click was recorded for this visit, false if it is that of an earlier visit within the hour. */
+  readonly isNew: boolean;
 }
 
 /**
@@ -37,7 +37,7 @@ export function createClickRecorder(
       const succeed = (countedId: string) => {
         recent.add(claim, countedId);
         inFlight.delete(claim);
-        resolve({ clickId: countedId, recorded: countedId === clickId });
+        resolve({ clickId: countedId, isNew: countedId === clickId });
       };
       const fail = (err: unknown) => {
         inFlight.delete(claim);
@@ -51,14 +51,14 @@ export function createClickRecorder(
 
   const record = (click: Click): Promise<RecordedClick> => {
     const countedId = recent.get(click.claim);
-    if (countedId !== undefined) return Promise.resolve({ clickId: countedId, recorded: false });
+    if (countedId !== undefined) return Promise.resolve({ clickId: countedId, isNew: false });
     const first = inFlight.get(click.claim);
     if (first === undefined) {
       const fault = clickSizeFault(click.rowText);
       return fault === undefined ? submit(click) : Promise.reject(fault);
     }
     return first.then(
-      ({ clickId }) => ({ clickId, recorded: false }),
+      ({ clickId }) => ({ clickId, isNew: false }),
       () => record(click),
     );
   };

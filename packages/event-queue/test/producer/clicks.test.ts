@@ -54,7 +54,7 @@ describe('recording clicks', () => {
   it('queues a click before acknowledging it', async () => {
     const producer = await queue.aProducer();
     const click = aVisit('a');
-    expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
+    expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, isNew: true });
     expect(await queuedIds()).toEqual([click.clickId]);
   });
 
@@ -70,7 +70,7 @@ describe('recording clicks', () => {
     const producer = await queue.aProducer();
     const results = await Promise.all(Array.from({ length: 20 }, () => producer.recordClick(aVisit('same'))));
     results.push(await producer.recordClick(aVisit('same')));
-    expect(results.filter(({ recorded }) => recorded)).toHaveLength(1);
+    expect(results.filter(({ isNew }) => isNew)).toHaveLength(1);
     expect(new Set(results.map(({ clickId }) => clickId)).size).toBe(1);
     expect(await queuedIds()).toEqual([results[0]?.clickId]);
   });
@@ -79,7 +79,7 @@ describe('recording clicks', () => {
     const producers = await Promise.all(Array.from({ length: 4 }, () => queue.aProducer()));
     for (let round = 0; round < 20; round++) {
       const results = await Promise.all(producers.map((producer) => producer.recordClick(aVisit(`round-${round}`))));
-      expect(results.filter(({ recorded }) => recorded)).toHaveLength(1);
+      expect(results.filter(({ isNew }) => isNew)).toHaveLength(1);
       expect(new Set(results.map(({ clickId }) => clickId)).size).toBe(1);
     }
     expect(await queuedIds()).toHaveLength(20);
@@ -105,7 +105,7 @@ describe('recording clicks', () => {
       Array.from({ length: 30 }, (_, visitor) => producer.recordClick(aVisit(`c-${visitor}`))),
     );
     await producer.close();
-    expect((await recording).every(({ recorded }) => recorded)).toBe(true);
+    expect((await recording).every(({ isNew }) => isNew)).toBe(true);
     expect(await queuedIds()).toHaveLength(30);
   });
 });
@@ -116,9 +116,9 @@ describe('clicks that Redis does not accept in time', () => {
     await producer.recordClick(aVisit('first'));
     const click = aVisit('late');
     queue.proxy.holdAnswers();
-    expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
+    expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, isNew: true });
     queue.proxy.pass();
-    expect(await producer.recordClick(aVisit('late'))).toEqual({ clickId: click.clickId, recorded: false });
+    expect(await producer.recordClick(aVisit('late'))).toEqual({ clickId: click.clickId, isNew: false });
     await waitFor(async () => (await producer.oldestQueuedMs('click')) !== undefined, { what: 'the queue' });
     expect((await queuedIds()).filter((id) => id === click.clickId)).toHaveLength(1);
   });
@@ -130,7 +130,7 @@ describe('clicks that Redis does not accept in time', () => {
     queue.proxy.holdAnswers();
     const clicks = [aVisit('counted elsewhere'), aVisit('new here')];
     const results = await Promise.all(clicks.map((click) => producer.recordClick(click)));
-    expect(results).toEqual(clicks.map(({ clickId }) => ({ clickId, recorded: true })));
+    expect(results).toEqual(clicks.map(({ clickId }) => ({ clickId, isNew: true })));
     await waitFor(async () => (await queuedIds()).length > 1, { what: 'the transaction' });
     expect(await queuedIds()).toEqual([counted.clickId, clicks[1]?.clickId]);
     queue.proxy.pass();
@@ -145,7 +145,7 @@ describe('clicks that Redis does not accept in time', () => {
     const slow = await queue.aProducer({ clickDeadlineMs: 100 });
     queue.proxy.holdRequests();
     const click = aVisit('counted elsewhere');
-    expect(await slow.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
+    expect(await slow.recordClick(click)).toEqual({ clickId: click.clickId, isNew: true });
     await orphanSpoolFiles(queue.spoolDirectory);
     const other = await queue.aProducer({ redisUrl: queue.redis.url });
     const both = new Set([counted.clickId, click.clickId]);
@@ -157,7 +157,7 @@ describe('clicks that Redis does not accept in time', () => {
     expect(new Set(await queuedIds())).toEqual(both);
     // The hour of the visitor is still that of the click that was recorded first.
     const visit = await other.recordClick(aVisit('counted elsewhere'));
-    expect(visit).toEqual({ clickId: counted.clickId, recorded: false });
+    expect(visit).toEqual({ clickId: counted.clickId, isNew: false });
   });
 
   it('are spooled while Redis is down, and queued with their claims when it is back', async () => {
@@ -165,11 +165,11 @@ describe('clicks that Redis does not accept in time', () => {
     await queue.redis.kill9();
     const clicks = Array.from({ length: 40 }, (_, visitor) => aVisit(`away-${visitor}`));
     const results = await Promise.all(clicks.map((click) => producer.recordClick(click)));
-    expect(results.every(({ recorded }) => recorded)).toBe(true);
+    expect(results.every(({ isNew }) => isNew)).toBe(true);
     expect(await producer.oldestQueuedMs('lead').catch(() => 'unknown')).toBe('unknown');
     await queue.redis.restart();
     await waitFor(async () => (await queuedIds()).length === 40, { what: 'the spool to be replayed' });
-    expect(await producer.recordClick(aVisit('away-7'))).toEqual({ clickId: clicks[7]?.clickId, recorded: false });
+    expect(await producer.recordClick(aVisit('away-7'))).toEqual({ clickId: clicks[7]?.clickId, isNew: false });
   });
 
   it('are spooled when Redis hangs with its connection open', async () => {
@@ -177,8 +177,8 @@ describe('clicks that Redis does not accept in time', () => {
     queue.proxy.holdRequests();
     const clicks = Array.from({ length: 10 }, (_, visitor) => aVisit(`hang-${visitor}`));
     const since = performance.now();
-    for (const click of clicks) expect(await producer.recordClick(click)).toMatchObject({ recorded: true });
-    expect(await producer.recordClick(aVisit('hang-3'))).toEqual({ clickId: clicks[3]?.clickId, recorded: false });
+    for (const click of clicks) expect(await producer.recordClick(click)).toMatchObject({ isNew: true });
+    expect(await producer.recordClick(aVisit('hang-3'))).toEqual({ clickId: clicks[3]?.clickId, isNew: false });
     // Only the first waits for the deadline.
     expect(performance.now() - since).toBeLessThan(4000);
     queue.proxy.pass();
@@ -190,7 +190,7 @@ describe('clicks that Redis does not accept in time', () => {
     await producer.recordClick(aVisit('scripts-1'));
     await queue.admin.script('FLUSH');
     const click = aVisit('scripts-2');
-    expect(await producer.recordClick(click)).toMatchObject({ recorded: true });
+    expect(await producer.recordClick(click)).toMatchObject({ isNew: true });
     await waitFor(async () => (await queuedIds()).includes(click.clickId), { what: 'the click' });
   });
 });

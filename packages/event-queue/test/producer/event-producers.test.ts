@@ -49,7 +49,7 @@ describe('the producers of two queue shards', () => {
   it('while one shard is away: its clicks are spooled apart, the other goes on, and the process is ready', async () => {
     await servers[1].kill9();
     const away = await Promise.all(Array.from({ length: 3 }, () => shards[1].recordClick(aClick())));
-    expect(away.every(({ recorded }) => recorded)).toBe(true);
+    expect(away.every(({ isNew }) => isNew)).toBe(true);
     expect(spooled().every((name) => name.startsWith('shard-1/'))).toBe(true);
     const before = await queuedJobs(0);
     await shards[0].recordClick(aClick());

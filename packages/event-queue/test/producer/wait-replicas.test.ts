@@ -19,7 +19,7 @@ it('without its replica a producer is not ready and acknowledges no commit; clic
     await expect(producer.ping()).rejects.toThrow();
     await expect(commit()).rejects.toMatchObject({ code: 'internal_server_error' });
     const click = { claim: 'c:link:visitor', clickId: 'click', rowText: '[]' };
-    expect(await producer.recordClick(click)).toMatchObject({ recorded: true });
+    expect(await producer.recordClick(click)).toMatchObject({ isNew: true });
     process.kill(replica.pid, 'SIGCONT');
     await waitFor(isReady, { what: 'the producer to be ready again' });
   } finally {

@@ -34,7 +34,7 @@ describe('a Redis that runs out of memory', () => {
       code: 'rate_limit_exceeded',
       retryAfterSeconds: expect.any(Number),
     });
-    expect(await producer.recordClick(aVisit('a'))).toMatchObject({ recorded: true });
+    expect(await producer.recordClick(aVisit('a'))).toMatchObject({ isNew: true });
     expect(await queue.queued('click')).toHaveLength(1);
   });
 
@@ -44,9 +44,9 @@ describe('a Redis that runs out of memory', () => {
     await producer.recordClick(counted);
     await fillTo(0.9);
     await waitFor(() => producer.load() === 'spool-clicks', { what: 'the load to be detected' });
-    expect(await producer.recordClick(aVisit('counted before'))).toEqual({ clickId: counted.clickId, recorded: false });
+    expect(await producer.recordClick(aVisit('counted before'))).toEqual({ clickId: counted.clickId, isNew: false });
     const click = aVisit('spooled');
-    expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, recorded: true });
+    expect(await producer.recordClick(click)).toEqual({ clickId: click.clickId, isNew: true });
     expect((await queue.queued('click')).flatMap(({ rows }) => rows)).toHaveLength(1);
     await queue.admin.unlink(...(await queue.admin.keys('ballast:*')));
     await waitFor(async () => (await queue.queued('click')).flatMap(({ rows }) => rows).length === 2, {
@@ -58,7 +58,7 @@ describe('a Redis that runs out of memory', () => {
     const producer = await queue.aProducer({ memoryPollMs: 60_000 });
     await fillTo(1.05);
     const clicks = Array.from({ length: 20 }, (_, visitor) => aVisit(`full-${visitor}`));
-    for (const click of clicks) expect(await producer.recordClick(click)).toMatchObject({ recorded: true });
+    for (const click of clicks) expect(await producer.recordClick(click)).toMatchObject({ isNew: true });
     await expect(producer.commit(aSaleOnly())).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
     expect(await queue.queued('sale')).toEqual([]);
     await producer.close();

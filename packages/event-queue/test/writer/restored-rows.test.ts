@@ -87,7 +87,7 @@ describe('a click that its transaction discarded, and the spool restores', () =>
     proxy.holdAnswers();
     const clicks = [aVisit(workspaceId, 'counted elsewhere'), aVisit(workspaceId, 'new here')];
     const answers = await Promise.all(clicks.map((click) => producer.recordClick(click)));
-    expect(answers).toEqual(clicks.map(({ clickId }) => ({ clickId, recorded: true })));
+    expect(answers).toEqual(clicks.map(({ clickId }) => ({ clickId, isNew: true })));
     const jobId = await waitFor(async () => (await waiting()).find((id) => id !== countedJob), {
       what: 'the job of the transaction',
     });

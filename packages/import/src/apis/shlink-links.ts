@@ -5,7 +5,7 @@ import { listIn, shortId, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
 const LINKS_PER_PAGE = 100;
-/** How many of the last links are known as passed on. If more are deleted at once, some of the others are passed on twice. */
+/** The ids of how many links are kept, those passed on last. If more of them are deleted at once, some of the others are passed on twice. */
 const PASSED_MAX = 10_000;
 /** How often in a row the list may become shorter, without a link to pass on, before the import ends. */
 const CHANGES_MAX = 20;
@@ -17,7 +17,7 @@ interface ShlinkApi {
 }
 
 interface LinkListing extends ShlinkApi {
-  /** ISO time; links that were made later are not listed. All are without it. */
+  /** ISO time; links that were created later are not listed. If absent, all links are. */
   readonly end?: string;
 }
 
@@ -61,7 +61,7 @@ const idOf = (link: unknown) => shortId(JSON.stringify([textIn(link, 'domain'), 
 
 /**
  * The links of Shlink from a position on, in the order of their creation. Pages have numbers only, so a link that is deleted moves all later
- * ones: when the list has become shorter, as many links before the position are looked at again, and those that were not passed on are.
+ * ones: when the list has become shorter, as many links before the position are read again, and those that were not passed on before are passed on now.
  *
  * @throws ImportError if the list becomes shorter again and again
  */
@@ -104,7 +104,7 @@ export async function* linkPages(
 }
 
 interface ShlinkPagesOptions extends ShlinkApi {
-  /** See {@link oneByOne}. */
+  /** How many links an earlier run has processed. */
   readonly doneRows: number;
 }
 

@@ -16,7 +16,7 @@ const ALIASES: KeyedTable = {
   where: 'workspace_id = {workspace:UInt64} AND alias IN {aliases:Array(String)}',
 };
 const KEYS_PER_READ = 2000;
-/** An invoice may have 255 characters of nine bytes in the URL of a statement, of at most a megabyte. */
+/** An invoice id may have 255 characters, each up to nine bytes in the URL of a statement, which may have a megabyte. */
 const INVOICES_PER_READ = 400;
 const SETTINGS = { optimize_use_projections: 0 } as const;
 
@@ -41,7 +41,7 @@ export function createStoredEvents(clickhouse: ClickHouseClient, workspace: stri
   /**
    * Reads rows by a column. On a cluster, keys that one replica lacks are read from all of them.
    *
-   * @throws MissingRowsError when it is not known whether these have rows
+   * @throws MissingRowsError when it is not known whether the missing keys have rows, because replicas are behind or away
    */
   async function byKey(
     keys: readonly string[],
@@ -88,7 +88,7 @@ WHERE workspace_id = {workspace:UInt64} AND invoice_id IN {invoices:Array(String
       return new Map(await inParts([...new Set(ids)], read, INVOICES_PER_READ));
     },
 
-    /** The pairs of customer and link that have a sale, as `customer/link`. @param customers like the result `UInt64` as text */
+    /** The pairs of customer and link that have a sale, as `customer/link`. Customers and links are `UInt64` as text. */
     async buyers(customers: readonly string[]): Promise<ReadonlySet<string>> {
       const rows = await inParts([...new Set(customers)], (part) =>
         clickhouse.rows<[string, string]>({

@@ -7,7 +7,7 @@ import { type CommandResult, printStatus, table } from '../output.js';
 import { findTarget, withClickHouse } from '../stores.js';
 
 const WAIT_EVERY_MS = 1000;
-/** Of a ClickHouse that may hang: a request to it is then counted as failed. */
+/** After this time a request counts as failed, because ClickHouse may hang. */
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /** `waymark migrate up`: applies all pending migrations, the placement on shards and the retention. */
@@ -82,8 +82,8 @@ export async function awaitMigrations(options: {
   });
 }
 
-interface Waiting {
-  /** Undefined: nothing. */
+interface SchemaState {
+  /** What is missing, as text; undefined when nothing is. */
   readonly missing: string | undefined;
   readonly isReached: boolean;
   /** How many applied migrations have changed since. */
@@ -91,7 +91,7 @@ interface Waiting {
 }
 
 /** Describes what is missing. A server that cannot be reached may still be starting. */
-async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<Waiting> {
+async function missingMigrations(clickhouse: ClickHouseClient, cluster: string | undefined): Promise<SchemaState> {
   try {
     const migrations = await answerWithin(migrationStatus(clickhouse, { cluster }), ANSWER_TIMEOUT_MS);
     const count = (wanted: string) => migrations.filter(({ state }) => state === wanted).length;

@@ -12,6 +12,7 @@ export interface CountedVisit {
   readonly prepared: PreparedLink;
   readonly visit: Visit;
   readonly nowMs: number;
+  /** False for a visit with `dub-no-track`, and for a visitor who asks not to be tracked, where the workspace heeds that. */
   readonly isTracked: boolean;
   readonly isScan: boolean;
   /** False for a visitor who asks not to be identified: the click's id is not passed on. */
@@ -26,7 +27,7 @@ export interface ClickCounterDeps extends ProducerDeps {
   readonly logger: { error(context: object, message: string): void };
 }
 
-/** The click that counts for a visit. */
+/** The click that counts for a visit, or an id under which none is stored. */
 export interface CountedClick {
   readonly clickId: string;
   /** False for an id without a recorded click: the visit does not count, or recording failed. */
@@ -60,8 +61,8 @@ export function createClickCounter(deps: ClickCounterDeps) {
       const producer = found instanceof Promise ? await found : found;
       const recording = recordVisit(producer, prepared, visit, { trigger, url, nowMs, isPassedOn, erased });
       ownId = recording.clickId;
-      const { clickId, recorded } = await recording.click;
-      if (recorded && isPassedOn) deps.freshClicks.add(clickId, recording.rowText);
+      const { clickId, isNew } = await recording.click;
+      if (isNew && isPassedOn) deps.freshClicks.add(clickId, recording.rowText);
       return { clickId, isRecorded: true };
     } catch (err) {
       const { id: linkId, workspaceId } = prepared.link;

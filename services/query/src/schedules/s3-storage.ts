@@ -17,7 +17,7 @@ const CONNECT_MS_MAX = 10_000;
 /** How long a connection may transfer nothing. */
 const SILENCE_MS_MAX = 30_000;
 const ATTEMPTS_MAX = 3;
-/** Time limit of all requests of an object, so that a slow storage does not delay the schedules of others. */
+/** Time limit of all requests for one object together, so that a slow storage does not delay the schedules of others. */
 const OBJECT_MS_MAX = 15 * 60_000;
 /** Answers to uploads have a few hundred bytes. */
 const ANSWER_BYTES_MAX = 1024 ** 2;
@@ -57,7 +57,7 @@ async function* partsOf(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): 
 /** A field that every storage with the interface of S3 returns. @throws StorageError when it is missing: something else has answered */
 function required(field: string | undefined): string {
   if (field) return field;
-  throw new StorageError('The answer is not that of a storage with the interface of S3.', true);
+  throw StorageError.refused('The answer is not that of a storage with the interface of S3.');
 }
 
 /** The body of an answer, which fails when it is too long, because the SDK reads it into memory. */
@@ -66,7 +66,7 @@ function bounded(body: Readable): Readable {
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > ANSWER_BYTES_MAX) done(new StorageError('The answer of the storage is too long.', true));
+      if (bytes > ANSWER_BYTES_MAX) done(StorageError.refused('The answer of the storage is too long.'));
       else done(null, chunk);
     },
   });
@@ -74,17 +74,19 @@ function bounded(body: Readable): Readable {
   return pipeline(body, limit, () => undefined);
 }
 
-/** Sends a request of an object. @throws StorageError */
-type Send = <Answer>(send: (options: { readonly abortSignal: AbortSignal }) => Promise<Answer>) => Promise<Answer>;
+/** Sends one of the requests for an object. @throws StorageError */
+type WithinLimit = <Answer>(
+  request: (options: { readonly abortSignal: AbortSignal }) => Promise<Answer>,
+) => Promise<Answer>;
 
 /** Sends the requests of one object within its time limit. The time between them, in which events are read, does not count. */
-function sender(signal: AbortSignal): Send {
+function withinLimit(signal: AbortSignal): WithinLimit {
   let leftMs = OBJECT_MS_MAX;
-  return async (send) => {
+  return async (request) => {
     const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(leftMs))]);
     const startMs = performance.now();
     try {
-      return await send({ abortSignal });
+      return await request({ abortSignal });
     } catch (err) {
       throw storageError(abortSignal.aborted ? abortSignal.reason : err);
     } finally {
@@ -130,29 +132,29 @@ export function openS3Storage(
   });
 
   /** Writes an object with one request. */
-  async function putObject(Key: string, Body: string | Buffer, ContentType: string, answerTo: Send) {
+  async function putObject(Key: string, Body: string | Buffer, ContentType: string, inTime: WithinLimit) {
     const command = new PutObjectCommand({ Bucket: bucket, Key, Body, ContentType });
-    required((await answerTo((options) => client.send(command, options))).ETag);
+    required((await inTime((options) => client.send(command, options))).ETag);
   }
 
   /**
    * Begins an object that is written in parts. Every request has the signal: one that went on after its upload has ended could write the
    * object once more, later than the next attempt, and would hold its connection and its part until the storage ends it.
    */
-  async function beginObject(Key: string, ContentType: string, answerTo: Send) {
+  async function beginObject(Key: string, ContentType: string, inTime: WithinLimit) {
     const command = new CreateMultipartUploadCommand({ Bucket: bucket, Key, ContentType });
-    const { UploadId } = await answerTo((options) => client.send(command, options));
+    const { UploadId } = await inTime((options) => client.send(command, options));
     const target = { Bucket: bucket, Key, UploadId: required(UploadId) };
     const Parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
     return {
       async add({ number: PartNumber, bytes: Body }: Part): Promise<void> {
         const part = new UploadPartCommand({ ...target, PartNumber, Body });
-        const { ETag } = await answerTo((options) => client.send(part, options));
+        const { ETag } = await inTime((options) => client.send(part, options));
         Parts.push({ PartNumber, ETag: required(ETag) });
       },
       async complete(): Promise<void> {
         const completion = new CompleteMultipartUploadCommand({ ...target, MultipartUpload: { Parts } });
-        required((await answerTo((options) => client.send(completion, options))).ETag);
+        required((await inTime((options) => client.send(completion, options))).ETag);
       },
       /** Removes the parts, if the storage allows it: credentials that may only put objects may not. */
       async abandon(): Promise<void> {
@@ -163,15 +165,15 @@ export function openS3Storage(
   }
 
   return {
-    put: (key, { text, mediaType }, signal) => putObject(key, text, mediaType, sender(signal)),
+    put: (key, { text, mediaType }, signal) => putObject(key, text, mediaType, withinLimit(signal)),
 
     async upload(key, { bytes, mediaType }, signal) {
-      const answerTo = sender(signal);
+      const inTime = withinLimit(signal);
       let begun: Awaited<ReturnType<typeof beginObject>> | undefined;
       try {
         for await (const part of partsOf(bytes, signal)) {
-          if (begun === undefined && part.isLast) return await putObject(key, part.bytes, mediaType, answerTo);
-          begun ??= await beginObject(key, mediaType, answerTo);
+          if (begun === undefined && part.isLast) return await putObject(key, part.bytes, mediaType, inTime);
+          begun ??= await beginObject(key, mediaType, inTime);
           await begun.add(part);
         }
         await begun?.complete();

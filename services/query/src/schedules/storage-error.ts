@@ -14,6 +14,10 @@ export class StorageError extends Error {
   ) {
     super(reason);
   }
+
+  static refused(reason: string): StorageError {
+    return new StorageError(reason, true);
+  }
 }
 
 /** The fields of the SDK's errors that are read here. These errors and their causes are not logged: they contain the signed request. */

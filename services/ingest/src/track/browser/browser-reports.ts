@@ -163,8 +163,8 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
     await checkAllowed(report, request, visit);
     const details = { trigger, url: withoutClickId(page), nowMs, isPassedOn: true, erased };
     const recording = recordVisit(producer, prepared, visit, details);
-    const { clickId, recorded } = await recording.click;
-    if (recorded) freshClicks.add(clickId, recording.rowText);
+    const { clickId, isNew } = await recording.click;
+    if (isNew) freshClicks.add(clickId, recording.rowText);
     return clickId;
   }
 
