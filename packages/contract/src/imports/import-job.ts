@@ -25,16 +25,20 @@ export const IMPORT_BYTES_MAX = 200 * 1024 ** 2;
 
 const ADDRESS_CHARS_MAX = 500;
 const CREDENTIAL_CHARS_MAX = 4096;
-const DOMAINS_MAX = 1000;
-const TAGS_MAX = 50;
+/** Maximum items of the lists of an import. */
+export const IMPORT_LIST_ITEMS_MAX = { domains: 1000, tags: 50 } as const;
 
 const optionsShape = {
   domains: z
     .array(z.string().min(1).max(400))
-    .max(DOMAINS_MAX)
+    .max(IMPORT_LIST_ITEMS_MAX.domains)
     .optional()
     .describe('Where links go: `old=new` for the links of a domain, `new` for all that no pair names.'),
-  tags: z.array(z.string().min(1).max(190)).max(TAGS_MAX).optional().describe('Names of tags that all links get.'),
+  tags: z
+    .array(z.string().min(1).max(190))
+    .max(IMPORT_LIST_ITEMS_MAX.tags)
+    .optional()
+    .describe('Names of tags that all links get.'),
   history: z
     .enum(IMPORT_HISTORIES)
     .optional()

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import multipart, { type MultipartFile } from '@fastify/multipart';
-import { ApiError, fieldError, type ImportForm, importFormSchema } from '@waymark/contract';
+import { ApiError, fieldError, IMPORT_LIST_ITEMS_MAX, type ImportForm, importFormSchema } from '@waymark/contract';
 import { type App, allowLongBody, parseInput, TEXT_BODY_TYPES } from '@waymark/http-kit';
 import { fileFormat } from '@waymark/import';
 import type { FastifyRequest } from 'fastify';
@@ -25,7 +25,7 @@ const FIELDS_MAX = 1100;
 const FIELD_BYTES_MAX = 4096;
 const NO_DATA_MS = 30_000;
 const UPLOAD_MS_MAX = 3_600_000;
-const LIST_FIELDS: ReadonlySet<string> = new Set(['domains', 'tags']);
+const LIST_ITEMS_MAX: ReadonlyMap<string, number> = new Map(Object.entries(IMPORT_LIST_ITEMS_MAX));
 const FULL_DISK: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 const tooLarge = (bytesMax: number) =>
@@ -73,18 +73,21 @@ function uploadError(err: unknown): unknown {
   return new ApiError('bad_request', message, { cause: err });
 }
 
-/** Parses the fields of a form. A list may be a repeated field, a comma-separated text, or both. */
-function formOf(fields: readonly (readonly [string, string])[]): ImportForm {
-  const form: Record<string, unknown> = {};
-  for (const [name, value] of fields) {
-    if (LIST_FIELDS.has(name)) {
-      const items = value.split(',').map((item) => item.trim());
-      form[name] = [...((form[name] as string[] | undefined) ?? []), ...items.filter((item) => item !== '')];
-    } else if (Object.hasOwn(form, name)) {
-      throw fieldError('invalid_value', name, 'must be given once');
-    } else form[name] = value;
+/**
+ * Adds a field to the values of a form. A list may be a repeated field, a comma-separated text, or both. Its limit is checked here, because fields
+ * without an end would otherwise become lists of millions of items.
+ */
+function addField(form: Record<string, unknown>, name: string, value: string): void {
+  const itemsMax = LIST_ITEMS_MAX.get(name);
+  if (itemsMax === undefined) {
+    if (Object.hasOwn(form, name)) throw fieldError('invalid_value', name, 'must be given once');
+    form[name] = value;
+    return;
   }
-  return parseInput(importFormSchema, form);
+  form[name] ??= [];
+  const list = form[name] as string[];
+  for (const item of value.split(',')) if (item.trim() !== '') list.push(item.trim());
+  if (list.length > itemsMax) throw fieldError('too_big', name, `must have at most ${itemsMax} items`);
 }
 
 async function saveFile(part: MultipartFile, path: string, bytesMax: number): Promise<number> {
@@ -104,16 +107,18 @@ async function saveFile(part: MultipartFile, path: string, bytesMax: number): Pr
 }
 
 async function readForm(request: FastifyRequest, path: string, bytesMax: number): Promise<Omit<Upload, 'directory'>> {
-  const fields: (readonly [string, string])[] = [];
+  const fields: Record<string, unknown> = {};
   let file: { readonly name: string; readonly bytes: number } | undefined;
   for await (const part of request.parts()) {
     if (part.type === 'file') file = { name: part.filename, bytes: await saveFile(part, path, bytesMax) };
-    else if (part.valueTruncated === true || part.fieldnameTruncated === true || typeof part.value !== 'string') {
+    else if (part.valueTruncated === true || part.fieldnameTruncated === true) {
       throw fieldError('too_big', part.fieldname, `must have at most ${FIELD_BYTES_MAX} bytes`);
-    } else fields.push([part.fieldname, part.value]);
+    } else if (typeof part.value !== 'string') {
+      throw fieldError('invalid_value', part.fieldname, 'must be a text, not JSON');
+    } else addField(fields, part.fieldname, part.value);
   }
   if (file === undefined) throw fieldError('required', 'file', 'is missing');
-  const form = formOf(fields);
+  const form = parseInput(importFormSchema, fields);
   return { form, format: form.format ?? fileFormat(file.name), bytes: file.bytes };
 }
 

@@ -123,7 +123,7 @@ describe('imports', () => {
     await failWith(new ApiError('internal_server_error', 'The service is busy, please try again.'));
     expect(sources()).toHaveLength(2);
     await run('url,key\nhttps://a.test,a\n');
-    expect(sources()).toHaveLength(2);
+    await waitFor(() => sources().length === 2, { what: 'the file of the import that has ended to be removed' });
     nowMs += 6 * 60_000;
     await waitFor(() => sources().length === 0, { what: 'the files to be removed', timeoutMs: 20_000 });
   });
@@ -228,6 +228,13 @@ describe('imports', () => {
       400,
       'form is not valid',
     ],
+    [
+      'a field of JSON',
+      FORM,
+      `${source}${part('name="dryRun"\r\nContent-Type: application/json', 'true')}${file}${boundary}--`,
+      422,
+      'dryRun: must be a text, not JSON',
+    ],
     ['a field given twice', FORM, `${source}${source}${file}${boundary}--`, 422, 'source: must be given once'],
     [
       'a long field',
@@ -239,7 +246,7 @@ describe('imports', () => {
     [
       'two thousand fields',
       FORM,
-      `${source}${part('name="tags"', 'x').repeat(2000)}${file}${boundary}--`,
+      `${source}${part('name="tags"', '').repeat(2000)}${file}${boundary}--`,
       400,
       'more than 1100',
     ],

@@ -81,3 +81,28 @@ test('the time of an upload is that in which its file arrives, also of one that 
   expect(sentMs).toBeGreaterThan(0);
   expect(uploadMs).toBeGreaterThan(sentMs);
 });
+
+test.each([
+  ['domains', 1001],
+  ['tags', 51],
+])(
+  'a form with too many %s is refused while its fields arrive',
+  async (name, items) => {
+    const port = await listenForUploads(BYTES_MAX);
+    const field = `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`;
+    const answer = await new Promise<string>((resolve, reject) => {
+      const sending = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers }, async (response) => {
+        let text = '';
+        for await (const part of response) text += String(part);
+        resolve(text);
+        sending.destroy();
+      });
+      sending.on('error', reject);
+      // Neither the file nor the end of the form follows.
+      sending.write(`${field}x\r\n${field}${'x,'.repeat(items - 1)}\r\n--b\r\n`);
+    });
+    const message = expect.stringContaining(`${name}: must have at most ${items - 1} items`);
+    expect(JSON.parse(answer).error).toMatchObject({ code: 'unprocessable_entity', message });
+  },
+  10_000,
+);
