@@ -2,7 +2,7 @@ import type { ImportSource } from '@waymark/contract';
 import type { LinkAuthor, LinkRuleDeps } from '@waymark/link-rules';
 import { ImportError } from '../model/import-error.js';
 import { isErrorOfRecord } from '../model/record-errors.js';
-import { type MappingOptions, type MapRecord, RowError, type SourceRow } from '../model/source-link.js';
+import { type Lost, type MappingOptions, type MapRecord, RowError, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
 import type { DomainMap } from './domain-map.js';
 import {
@@ -16,15 +16,21 @@ import { addressKey, type LinkPlan, planLink } from './link-plan.js';
 import { createLinkWriter, type OnConflict, type Outcome } from './link-writer.js';
 import { createReferencedResources } from './referenced-resources.js';
 
-/** Links of one insert. */
+/** Maximum links of one insert. */
 const BATCH_MAX = 100;
 /** Characters of records after which a batch is full, because one record of a file may have millions of characters. */
 const BATCH_CHARS_MAX = 8_000_000;
 /** Progress is reported after this many rows at the latest, also when most of them are rejected and no batch fills up. */
 const ROWS_UNSETTLED_MAX = 1000;
 
+interface PlanStep {
+  readonly plan: LinkPlan;
+  /** The lost values of the record and of its row, in lists that all links of the record share: both may be long. */
+  readonly lost: readonly (readonly Lost[])[];
+}
+
 /** What a row leads to, in the order of the file: its links, then why a part of it is rejected, then its end. */
-type Step = { readonly plan: LinkPlan } | { readonly rejection: Rejection } | { readonly endOfRow: number };
+type Step = PlanStep | { readonly rejection: Rejection } | { readonly endOfRow: number };
 
 /** Options of an import of links; docs/reference/imports.md describes those that users choose. */
 export interface ImportOptions {
@@ -101,8 +107,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     try {
       if (error !== undefined) throw new RowError(error);
       for (const link of options.mapRecord(record, options.mapping)) {
-        const sourceLink = { ...link, lost: [...link.lost, ...lost] };
-        steps.push({ plan: await planLink({ row, record, link: sourceLink }, planOptions) });
+        steps.push({ plan: await planLink({ row, record, link }, planOptions), lost: [link.lost, lost] });
       }
     } catch (err) {
       if (!isErrorOfRecord(err)) throw err;
@@ -126,7 +131,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     const outcomes = plans.length === 0 ? [] : await writer.write(plans);
     const ends = outcomes[Symbol.iterator]();
     for (const step of done) {
-      if ('plan' in step) await account(step.plan, ends.next().value as Outcome);
+      if ('plan' in step) await account(step, ends.next().value as Outcome);
       else if ('rejection' in step) await reject(step.rejection);
       else {
         add('rows');
@@ -143,7 +148,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
   }
 
   /** Counts and reports the outcome of a plan. @throws ImportError for one that ends the import */
-  async function account(plan: LinkPlan, outcome: Outcome): Promise<void> {
+  async function account({ plan, lost }: PlanStep, outcome: Outcome): Promise<void> {
     if (outcome.end === 'conflict') {
       // An import that is killed before it has failed continues at this row, and fails.
       await report.progress(countsOfRows, lastRow);
@@ -152,7 +157,9 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
     if (outcome.end === 'rejected') return reject({ row: plan.row, record: plan.record, reason: outcome.reason });
     add(outcome.end);
     const link = `${plan.domain}/${plan.key}`;
-    for (const lost of plan.lost) await report.lost({ row: plan.row, link, ...lost });
+    for (const losses of [...lost, plan.lost]) {
+      for (const loss of losses) await report.lost({ row: plan.row, link, ...loss });
+    }
     if (outcome.reason !== undefined)
       await report.lost({ row: plan.row, link, field: '', value: '', reason: outcome.reason });
   }
@@ -167,7 +174,7 @@ export async function importLinks(rows: AsyncIterable<SourceRow>, options: Impor
       if ('plan' in step) {
         const address = addressKey(step.plan);
         // Two links of one address need two batches: the later one then finds the link that the earlier one created.
-        if (batch.has(address)) await flush();
+        if (batch.has(address) || batch.size >= BATCH_MAX) await flush();
         batch.set(address, step.plan);
       }
       steps.push(step);

@@ -34,7 +34,7 @@ export interface LinkPlan {
   readonly hasSourceId: boolean;
   readonly createdAt: string | undefined;
   readonly baseline: LinkBaseline | undefined;
-  /** The writer adds the values that the rules for links refuse. */
+  /** Lost values of this link besides those of its record. The writer adds the values that the rules for links refuse. */
   readonly lost: Lost[];
 }
 
@@ -132,7 +132,7 @@ export async function planLink(
   const tags = [...options.tags.map((name) => ({ name })), ...link.tags];
   if (tags.length > TAGS_MAX) throw new RowError(`tags: more than ${TAGS_MAX}`);
   await resources.domain(domain);
-  const lost = [...link.lost, ...shortenings(link.fields)];
+  const lost = shortenings(link.fields);
   const names = new Map<string, string>();
   for (const tag of tags) {
     const id = await orLost(lost, 'tags', tag.name, async () => resources.tag(tag));

@@ -3,11 +3,15 @@ import { type MapRecord, RowError } from '../model/source-link.js';
 
 const IGNORED = new Set('link references client_id created_by modified_at is_deleted'.split(' '));
 
+/** Maximum further addresses of a bitlink: each becomes a link with its own lines in the reports. */
+const ADDRESSES_MAX = 100;
+
 function customAddresses(value: unknown): string[] {
   if (value === null || value === undefined) return [];
   if (!Array.isArray(value) || value.some((one) => typeof one !== 'string')) {
     throw new RowError('custom_bitlinks must be a list of addresses');
   }
+  if (value.length > ADDRESSES_MAX) throw new RowError(`custom_bitlinks has more than ${ADDRESSES_MAX} addresses`);
   return value as string[];
 }
 

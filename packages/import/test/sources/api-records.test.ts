@@ -143,6 +143,9 @@ describe('bitlinks', () => {
     expect(() => bitlyLinks({ ...RECORD, long_url: '' }, {})).toThrow('long_url is missing');
     expect(() => bitlyLinks({ ...RECORD, tags: 'one' }, {})).toThrow('tags must be a list');
     expect(() => bitlyLinks('text', {})).toThrow('the record must be an object');
+    const custom = (count: number) => Array.from({ length: count }, (_, index) => `bit.ly/${index}`);
+    expect(bitlyLinks({ ...RECORD, custom_bitlinks: custom(100) }, {})).toHaveLength(101);
+    expect(() => bitlyLinks({ ...RECORD, custom_bitlinks: custom(101) }, {})).toThrow('has more than 100 addresses');
   });
 });
 

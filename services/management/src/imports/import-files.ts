@@ -14,7 +14,15 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ImportCounts, ReportState } from '@waymark/import';
-import { beginAttempt, bytesByJob, DIRECTORY_MODE, orMissing, readCheckpoint, writeCheckpoint } from '@waymark/jobs';
+import {
+  beginAttempt,
+  bytesByJob,
+  DIRECTORY_MODE,
+  JobFailure,
+  orMissing,
+  readCheckpoint,
+  writeCheckpoint,
+} from '@waymark/jobs';
 import { z } from 'zod';
 
 /**
@@ -30,6 +38,8 @@ export const REPORTS = { rejected: 'rejected.csv', lost: 'lost.csv' } as const;
 export type ReportName = keyof typeof REPORTS;
 
 export const FILE_MODE = 0o600;
+/** Maximum bytes of both reports of an import. */
+const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
 const count = z.int();
 const checkpointSchema = z.object({
@@ -57,7 +67,7 @@ export interface Attempt {
 
 /** The reports of a running attempt. */
 export interface OpenReports {
-  /** Adds text to a report. It is buffered; `checkpoint` writes the rest. */
+  /** Adds text to a report. It is buffered; `checkpoint` writes the rest. @throws JobFailure, as `checkpoint` does, when the reports are too large */
   append(name: ReportName, text: string): Promise<void>;
   /** Stores the progress and the reports durably, so that they survive a crash of the process or of the machine. */
   checkpoint(checkpoint: Omit<Checkpoint, 'bytes'>): Promise<Checkpoint>;
@@ -65,8 +75,11 @@ export interface OpenReports {
   close(): Promise<void>;
 }
 
-/** @param root directory of the files of all imports */
-export function createImportFiles(root: string) {
+/**
+ * @param root directory of the files of all imports
+ * @param reportBytesMax maximum bytes of both reports of an import; only tests set it
+ */
+export function createImportFiles(root: string, reportBytesMax = REPORT_BYTES_MAX) {
   const pathOf = (directory: string, ...names: readonly string[]) => join(root, directory, ...names);
   const attemptPath = ({ directory, attempt }: Attempt) => pathOf(directory, String(attempt));
 
@@ -145,6 +158,9 @@ export function createImportFiles(root: string) {
         if (pending[name] === '') return;
         const text = Buffer.from(pending[name]);
         pending[name] = '';
+        // Checked before each write: one batch may have more than that.
+        if (bytes.rejected + bytes.lost + text.length > reportBytesMax)
+          throw new JobFailure(`The reports of this import have more than ${reportBytesMax / 1024 ** 2} MB.`);
         const handle = handles.get(name) ?? (await open(join(own, REPORTS[name]), 'a', FILE_MODE));
         handles.set(name, handle);
         await handle.appendFile(text);

@@ -34,15 +34,13 @@ export interface RunImportDeps {
   readonly now: () => number;
 }
 
-/** Rows that are read before other requests of the process run. */
+/** Rows that are read before other requests of the process run; one row has at most 101 links. */
 const ROWS_AT_ONCE = 20;
 /** While the import waits for its source or for a slot, or gets no rows, it checks at this interval whether it may continue. */
 const CHECK_INTERVAL_MS = 2_000;
 const DAY_MS = 24 * 3_600_000;
 /** After this time an import fails. An import from a source that allows few requests per hour takes days. */
 export const IMPORT_MS_MAX = 7 * DAY_MS;
-/** Maximum bytes of both reports. */
-const REPORT_BYTES_MAX = 256 * 1024 ** 2;
 
 /** Passes on the rows until the signal is aborted, and lets other requests of the process run in between. */
 async function* yieldingRows<T>(rows: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
@@ -173,10 +171,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
   const lines = createReportLines(format === 'csv', begun?.reports ?? NO_LINES);
   const start = begun ?? { row: 0, counts: NO_COUNTS, atMs: now() };
   const checkpoint = async ({ row, counts, atMs }: Pick<Checkpoint, 'row' | 'counts' | 'atMs'>) => {
-    const { bytes } = await reports.checkpoint({ row, counts, atMs, bytesRead, reports: lines.state() });
-    if (bytes.rejected + bytes.lost > REPORT_BYTES_MAX) {
-      throw new JobFailure(`The reports of this import have more than ${REPORT_BYTES_MAX / 1024 ** 2} MB.`);
-    }
+    await reports.checkpoint({ row, counts, atMs, bytesRead, reports: lines.state() });
   };
   /** Counts the batch that was being stored when the import was cancelled, because the cancellation counts up to the last checkpoint. */
   async function countIfCancelled(counts: ImportCounts): Promise<void> {

@@ -5,10 +5,10 @@ import { temporaryDirectory } from '@waymark/test-kit';
 import { expect, it, onTestFinished } from 'vitest';
 import { createImportFiles } from '../../src/imports/import-files.js';
 
-async function anImport() {
+async function anImport(reportBytesMax?: number) {
   const root = temporaryDirectory('waymark-import-files-');
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  const files = createImportFiles(root);
+  const files = createImportFiles(root, reportBytesMax);
   const directory = await files.createDirectory();
   const position = (row: number) => ({
     ...{ row, counts: NO_COUNTS, atMs: 1, bytesRead: row },
@@ -42,6 +42,22 @@ it('an attempt has the reports of the one before up to its checkpoint, and what 
   await next.append('rejected', 'two\n');
   expect((await next.checkpoint(position(2))).bytes).toEqual({ rejected: 8, lost: 0 });
   await next.close();
+});
+
+it('both reports together never exceed their limit, also between two checkpoints', async () => {
+  const { files, root, directory, position } = await anImport(1024 ** 2);
+  const first = { directory, attempt: 1 };
+  await files.begin(first);
+  const reports = await files.openReports(first, undefined);
+  await reports.append('rejected', 'x'.repeat(500_000));
+  await reports.append('lost', 'y'.repeat(500_000));
+  await reports.append('rejected', 'z'.repeat(40_000));
+  await expect(reports.append('rejected', 'z'.repeat(40_000))).rejects.toThrow('have more than 1 MB');
+  await reports.append('rejected', 'z'.repeat(60_000));
+  await expect(reports.checkpoint(position(1))).rejects.toThrow('have more than 1 MB');
+  await reports.close();
+  const sizes = ['rejected', 'lost'].map((name) => statSync(join(root, directory, '1', `${name}.csv`)).size);
+  expect(sizes).toEqual([500_000, 500_000]);
 });
 
 it('an attempt begins again after one whose checkpoint cannot be read, as that of another release', async () => {
