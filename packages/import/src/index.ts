@@ -2,6 +2,7 @@ export { fileFormat } from './files/file-format.js';
 export type { EventCounts, EventReport } from './history/event-report.js';
 export { type EventImportOptions, importEvents } from './history/import-events.js';
 export type { HistoryItem, HistorySource, PastEvent } from './history/past-event.js';
+export { mapToDomainOfLog } from './history/yourls-history.js';
 export { ImportError } from './model/import-error.js';
 export { isTimezone } from './model/times.js';
 export {

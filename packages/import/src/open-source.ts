@@ -137,11 +137,16 @@ export interface FileHistoryOptions {
   readonly open: () => AsyncIterable<Uint8Array>;
   /** IANA zone of times without a zone. */
   readonly timezone: string | undefined;
+  /** Address of the API that the links come from, if they do. */
+  readonly address?: string | undefined;
 }
 
 /** Opens the history in a file. @throws ImportError for sources whose files have no events */
 export function openFileHistory({ source, name, ...file }: FileHistoryOptions): HistorySource {
-  if (source === 'yourls') return yourlsHistory({ ...file, identity: identityOf(source, name) });
+  if (source === 'yourls') {
+    const { address } = file;
+    return yourlsHistory({ ...file, identity: identityOf(source, name, ...(address === undefined ? [] : [address])) });
+  }
   const fromApi = source === 'dub' || source === 'shlink' ? ': events are read from its API' : '';
   throw new ImportError(`files of ${source} have no events${fromApi}`);
 }

@@ -241,6 +241,46 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect(statSync(rejected).mode & 0o077).toBe(0);
   });
 
+  async function clicksOf(domain: string): Promise<number> {
+    const answer = await database.client.query({
+      query: `SELECT toUInt32(count()) AS stored FROM click_events
+        WHERE link_id IN (SELECT id FROM links FINAL WHERE domain = {domain:String})`,
+      query_params: { domain },
+      format: 'JSONEachRow',
+    });
+    return ((await answer.json()) as { stored: number }[])[0]?.stored ?? 0;
+  }
+
+  it('stores the clicks of a log of YOURLS on the domain of its links, or ends', async () => {
+    let pages = 0;
+    const server = createServer((_request, response) => {
+      const link = { shorturl: `${site}/Ab`, url: 'https://a.test', title: 'A', timestamp: '', clicks: 1 };
+      response.end(JSON.stringify({ links: pages++ === 0 ? { link_1: link } : {} }));
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const site = `http://${host}/short`;
+    // The primary domain has links of the same keys.
+    const own = aFile('own.csv', 'key,url\nAb,https://own.test\nshort/Ab,https://own.test\n');
+    expect((await run('csv', own, '--workspace', 'acme')).code).toBe(0);
+    const heading = 'click_id,click_time,shorturl,referrer,user_agent,ip_address,country_code\n';
+    const logOf = (id: number) => aFile(`log-${id}.csv`, `${heading}${id},2021-01-01 00:00:00,Ab,direct,,,DE\n`);
+    const args = ['--workspace', 'acme', '--timezone', 'UTC', '--history', 'events', '--log'];
+    const { stdout } = await run('yourls', site, ...args, logOf(11), '--domain', `${host}=s.acme.test`);
+    expect(stdout).toContain('1 events: 1 clicks');
+    expect([await clicksOf('s.acme.test'), await clicksOf('go.acme.test')]).toEqual([1, 0]);
+    const links = aFile('with-shorturl.csv', 'shorturl,url\nhttps://sho.rt/Ab,https://a.test\n');
+    for (const options of [[], ['--domain', 'sho.rt=s.acme.test']]) {
+      const { code, stderr } = await run('yourls', links, ...args, logOf(12), ...options);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('name one new domain for both')]);
+    }
+    expect(await linksOf('sho.rt')).toBe(0);
+    const moved = await run('yourls', links, ...args, logOf(12), '--domain', 's.acme.test');
+    expect(moved.stdout).toContain('1 events: 1 clicks');
+    expect([await clicksOf('s.acme.test'), await clicksOf('go.acme.test')]).toEqual([2, 0]);
+  });
+
   /** Whether a list is continued from one of its records, of which the stubs have no more. */
   const isContinued = (query: URLSearchParams) => query.has('startingAfter') || query.has('endingBefore');
 

@@ -3,9 +3,11 @@ import { isBotAgent } from '@waymark/visit';
 import { readCsv } from '../files/read-csv.js';
 import { readNdjson } from '../files/read-ndjson.js';
 import { readYourlsLog } from '../files/read-sql.js';
-import { fieldsOf } from '../model/fields.js';
-import { RowError, type SourceRow } from '../model/source-link.js';
+import { addressOf, fieldsOf } from '../model/fields.js';
+import { ImportError } from '../model/import-error.js';
+import { type MapRecord, RowError, type SourceRow } from '../model/source-link.js';
 import { textChars } from '../model/text-chars.js';
+import type { DomainMap } from '../run/domain-map.js';
 import { BOT, positionOf, toItem } from './history-items.js';
 import type { HistoryItem, HistoryPage, HistorySource, PastEvent } from './past-event.js';
 
@@ -13,8 +15,39 @@ const ITEMS_PER_PAGE = 1000;
 /** Characters of records after which a page is full too, because one record of a file may have millions of characters. */
 const PAGE_CHARS_MAX = 8_000_000;
 
+/** The domain of the links of a log, which has only their keywords, and what comes before the keywords in their keys. */
+function placeOf(address: string | undefined): { readonly domain: string | null; readonly path: string } {
+  if (address === undefined) return { domain: null, path: '' };
+  const { domain, key } = addressOf('address', address.replace(/\/[^/]*\.php$/, ''));
+  return { domain, path: key === '' ? '' : key.replace(/\/*$/, '/') };
+}
+
+/**
+ * Checks that the links go to the domain of the log's events: these would otherwise be rejected, or go to links of the same keys on another
+ * domain.
+ *
+ * @param address of the YOURLS installation whose links are imported; undefined for those of a file
+ * @returns `mapRecord`, which then throws ImportError for a link that goes to another domain
+ */
+export function mapToDomainOfLog(mapRecord: MapRecord, domains: DomainMap, address: string | undefined): MapRecord {
+  const { domain: ofLog } = placeOf(address);
+  return (record, mapping) => {
+    const links = mapRecord(record, mapping);
+    const other = links.find(({ domain }) => domains.domainOf(domain) !== domains.domainOf(ofLog));
+    if (other === undefined) return links;
+    const [from, to] = [other.domain ?? 'no domain', ofLog ?? 'no domain'];
+    throw new ImportError(
+      `the record has a link of ${from}, and the log events of ${to}: name one new domain for both with the option domain`,
+    );
+  };
+}
+
 /** Reads a row of `yourls_log`. @throws RowError for one that cannot become a click */
-function yourlsClick(record: unknown, timezone: string | undefined): PastEvent | typeof BOT {
+function yourlsClick(
+  record: unknown,
+  { domain, path }: ReturnType<typeof placeOf>,
+  timezone: string | undefined,
+): PastEvent | typeof BOT {
   const fields = fieldsOf(record, timezone);
   const id = fields.required('click_id');
   const time = fields.time('click_time');
@@ -25,7 +58,7 @@ function yourlsClick(record: unknown, timezone: string | undefined): PastEvent |
   const referrer = fields.text('referrer');
   return {
     kind: 'click',
-    address: { domain: null, key },
+    address: { domain, key: `${path}${key}` },
     timeMs: Date.parse(time),
     identity: JSON.stringify([id, time, key]),
     alias: null,
@@ -57,11 +90,14 @@ export interface YourlsHistoryOptions {
   /** Opens the file from its start. */
   readonly open: () => AsyncIterable<Uint8Array>;
   readonly timezone: string | undefined;
+  /** Address of the installation, if the links come from its API: their addresses have its domain. */
+  readonly address?: string | undefined;
   readonly identity: string;
 }
 
 /** Reads the clicks of a YOURLS log: the table `yourls_log` in a dump, or exported as CSV or NDJSON. */
-export function yourlsHistory({ format, open, timezone, identity }: YourlsHistoryOptions): HistorySource {
+export function yourlsHistory({ format, open, timezone, address, identity }: YourlsHistoryOptions): HistorySource {
+  const place = placeOf(address);
   return {
     identity,
     timezone,
@@ -74,7 +110,9 @@ export function yourlsHistory({ format, open, timezone, identity }: YourlsHistor
         rows++;
         if (rows <= done) continue;
         items.push(
-          error === undefined ? toItem(row, record, (one) => yourlsClick(one, timezone)) : { row, record, error },
+          error === undefined
+            ? toItem(row, record, (one) => yourlsClick(one, place, timezone))
+            : { row, record, error },
         );
         chars += textChars(record);
         if (items.length < ITEMS_PER_PAGE && chars < PAGE_CHARS_MAX) continue;

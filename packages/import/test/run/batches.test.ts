@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { MapRecord } from '../../src/index.js';
-import type { Lost } from '../../src/model/source-link.js';
+
+import type { Lost, MapRecord } from '../../src/model/source-link.js';
 import { startImports, type TestImport } from './test-import.js';
 
 let imports: TestImport;

@@ -10,6 +10,7 @@ import {
   fileFormat,
   type ImportCounts,
   importLinks,
+  mapToDomainOfLog,
   type OpenSource,
   openApi,
   openFile,
@@ -17,7 +18,7 @@ import {
 import { createOutbound, type Outbound } from '@waymark/outbound';
 import { CommandError } from '../command-error.js';
 import { readCredential } from '../import/credential.js';
-import { importHistory, openHistory } from '../import/event-history.js';
+import { addressOf, importHistory, openHistory } from '../import/event-history.js';
 import { type ImportOptions, importOptions, type RawImportOptions, sourceOf } from '../import/import-options.js';
 import { countsText, eventCountsText, type Reported, withLinkReport } from '../import/report-files.js';
 import { type CommandResult, printStatus } from '../output.js';
@@ -83,6 +84,7 @@ function importAll(source: ImportSource, place: Place, options: ImportOptions, s
   return withCatalog(async (catalog, stores) => {
     const workspace = await findWorkspace(catalog, options.workspace);
     const past = options.history === 'events' ? await openHistory(options, source, place) : undefined;
+    const hasLog = past !== undefined && source === 'yourls';
     const { rows, mapRecord, folderNames } = await (isFile ? openPath(source, place) : openApi(place));
     const files = {
       prefix: options.reportPrefix,
@@ -95,7 +97,7 @@ function importAll(source: ImportSource, place: Place, options: ImportOptions, s
         deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
         author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
         source,
-        mapRecord,
+        mapRecord: hasLog ? mapToDomainOfLog(mapRecord, options.domains, addressOf(place)) : mapRecord,
         report,
         mapping: { timezone: options.timezone, ...(folderNames && { folderNames }) },
       }),

@@ -25,7 +25,12 @@ import { type Reported, withEventReport } from './report-files.js';
  *
  * @throws CommandError or ImportError
  */
-async function openLog(source: ImportSource, path: string, timezone: string | undefined): Promise<HistorySource> {
+async function openLog(
+  source: ImportSource,
+  path: string,
+  timezone: string | undefined,
+  address: string | undefined,
+): Promise<HistorySource> {
   const found = await stat(path).catch(() => {
     throw new CommandError(`the file ${path} cannot be read`);
   });
@@ -35,8 +40,14 @@ async function openLog(source: ImportSource, path: string, timezone: string | un
     format: fileFormat(path),
     name,
     timezone,
+    address,
     open: () => createReadStream(path),
   });
+}
+
+/** The address of the API that the links come from; undefined for a file. */
+export function addressOf(location: string | ApiSourceOptions): string | undefined {
+  return typeof location === 'string' ? undefined : location.address;
 }
 
 /** Opens the history for `--history events`: the file `--log`, or else the source of the links. @throws CommandError or ImportError */
@@ -47,7 +58,7 @@ export function openHistory(
 ): Promise<HistorySource> {
   const path = log ?? (typeof location === 'string' ? location : undefined);
   if (path === '-') throw new CommandError('events need a file that can be read twice, not standard input');
-  if (path !== undefined) return openLog(source, path, timezone);
+  if (path !== undefined) return openLog(source, path, timezone, addressOf(location));
   return Promise.resolve(openApiHistory(location as ApiSourceOptions));
 }
 
