@@ -13,6 +13,8 @@ import { timeOf } from './times.js';
 const VALUE_CHARS_MAX = 500;
 const TRUE = new Set(['true', '1', 'yes', 'y']);
 const FALSE = new Set(['false', '0', 'no', 'n', '']);
+/** A number with dots between its thousands, as a German spreadsheet writes it. It is not converted: `1.000` may as well be 1 with decimals. */
+const DOTTED = /^\d{1,3}(?:\.\d{3})+$/;
 /** Largest counter that is accepted: larger numbers are not exact in JavaScript and in sums. */
 const COUNT_MAX = 1e15;
 
@@ -85,8 +87,11 @@ export function fieldsOf(record: unknown, timezone?: string) {
     count(name: string): number | null {
       const value = take(name);
       if (value === null || value === undefined || value === '') return null;
-      const number = typeof value === 'string' ? Number(value.trim().replace(/[, ](?=\d{3}\b)/g, '')) : Number(value);
-      if (Number.isInteger(number) && number >= 0 && number <= COUNT_MAX) return number;
+      const text = typeof value === 'string' ? value.trim().replace(/[, ](?=\d{3}\b)/g, '') : value;
+      if (typeof text === 'string' && DOTTED.test(text))
+        throw new RowError(`${name} "${text}" must be written without dots`);
+      const number = typeof text === 'string' ? Number(text) : text;
+      if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= COUNT_MAX) return number;
       throw new RowError(`${name} must be a whole number`);
     },
 

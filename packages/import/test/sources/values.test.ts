@@ -57,6 +57,14 @@ it('flags and counts are read in the forms of spreadsheets', () => {
   expect(() => fields.count('f')).toThrow('f must be a whole number');
 });
 
+it('counts with dots between their thousands, and values that are no numbers, are refused', () => {
+  const counts = { a: '1.000', b: '12.000', c: '1.234.567', d: [7], e: [], f: true, h: '9.0', i: 1000 };
+  const fields = fieldsOf(counts);
+  for (const name of ['a', 'b', 'c']) expect(() => fields.count(name)).toThrow('must be written without dots');
+  for (const name of ['d', 'e', 'f']) expect(() => fields.count(name)).toThrow('must be a whole number');
+  expect([fields.count('h'), fields.count('i')]).toEqual([9, 1000]);
+});
+
 it('headings are understood in any order, case and spelling of the eight sources', () => {
   expect(csvFields(['Bitlink', 'Original URL', 'Title', 'Tags', 'Created', 'Total Clicks'])).toEqual([
     ...['shortLink', 'url', 'title', 'tags', 'createdAt', 'clicks'],
