@@ -3,7 +3,7 @@ import { ApiError, eventsStreamQuerySchema } from '@waymark/contract';
 import { type CAC, cac } from 'cac';
 import { CommandError } from './command-error.js';
 import { EXPORT_PARAMETERS } from './export/export-request.js';
-import { flagOf, optionTexts } from './option-texts.js';
+import { flagOf, hideTexts, shownTexts } from './option-texts.js';
 import { type CommandResult, printMessage, printResult, printStatus } from './output.js';
 
 const PLAN_OPTION = 'free, pro, business, advanced or enterprise';
@@ -269,16 +269,13 @@ function joinCommandWords(cli: CAC, argv: readonly string[]): string[] {
   return cli.commands.some(({ name }) => name === joined) ? [node, script, joined, ...rest] : [...argv];
 }
 
-/**
- * Replaces the argument `-`, which the parser would take for an option without a name. An argument of a process cannot contain this
- * character.
- */
-const DASH = '\u0000';
-const hideDashes = (argv: readonly string[]) => argv.map((word) => (word === '-' ? DASH : word));
-const showDash = <T>(value: T) => (value === DASH ? '-' : value) as T;
-
-function mapValues(values: Readonly<Record<string, unknown>>, change: (value: unknown) => unknown) {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
+/** Parses a command line. The texts of its arguments and options stay as they were typed. */
+export function parseCommandLine(argv: readonly string[]): CAC {
+  const cli = createParser();
+  cli.parse(joinCommandWords(cli, hideTexts(argv)), { run: false });
+  cli.args = cli.args.map((text) => String(shownTexts(text)));
+  cli.options = Object.fromEntries(Object.entries(cli.options).map(([name, value]) => [name, shownTexts(value)]));
+  return cli;
 }
 
 /** Whether ClickHouse has exceeded the time limit of a statement, or has ended the statement for that reason itself. */
@@ -301,9 +298,7 @@ function explain(err: unknown): string {
 }
 
 async function run(argv: readonly string[]): Promise<CommandResult | undefined> {
-  const cli = createParser();
-  cli.parse(joinCommandWords(cli, hideDashes(argv)), { run: false });
-  cli.args = cli.args.map(showDash);
+  const cli = parseCommandLine(argv);
   if (cli.options.help || cli.options.version) return undefined;
   if (cli.matchedCommand === undefined) {
     cli.outputHelp();
@@ -311,7 +306,6 @@ async function run(argv: readonly string[]): Promise<CommandResult | undefined> 
       cli.args.length === 0 ? 'the command is missing' : `there is no command "${cli.args.join(' ')}"`,
     );
   }
-  cli.options = optionTexts(mapValues(cli.options, showDash), argv);
   return cli.runMatchedCommand();
 }
 

@@ -3,25 +3,22 @@ export function flagOf(optionName: string): string {
   return `--${optionName.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The value of a flag as it was typed; undefined when the flag is missing. */
-function typedText(flag: string, argv: readonly string[]): string | undefined {
-  const at = argv.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`));
-  const word = argv[at];
-  return word === flag ? argv[at + 1] : word?.slice(flag.length + 1);
-}
+/** Begins each value that is hidden from the parser. An argument of a process cannot contain this character. */
+const HIDDEN = '\u0000';
 
 /**
- * Restores options as they were typed. The parser converts texts that look like numbers (`007` becomes 7, an empty text 0), which is
- * wrong for names and slugs.
+ * Hides values that the parser would change: it converts texts that look like numbers (`007` becomes 7, an empty text 0), which is wrong for names
+ * and slugs, and takes `-` for an option without a name.
  */
-export function optionTexts(
-  options: Readonly<Record<string, unknown>>,
-  argv: readonly string[],
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      typeof value === 'number' ? (typedText(flagOf(name), argv) ?? value) : value,
-    ]),
-  );
+export function hideTexts(argv: readonly string[]): string[] {
+  return argv.map((word) => {
+    const [, flag = '', value = word] = /^(--[^=]+=)(.*)$/s.exec(word) ?? [];
+    return value === '-' || Number.isFinite(Number(value)) ? `${flag}${HIDDEN}${value}` : word;
+  });
+}
+
+/** The value as it was typed; a list for a repeated option. */
+export function shownTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shownTexts);
+  return typeof value === 'string' && value.startsWith(HIDDEN) ? value.slice(HIDDEN.length) : value;
 }
