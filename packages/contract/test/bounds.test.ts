@@ -22,6 +22,7 @@ const text = (length: number) => 'a'.repeat(length);
 const email = (length: number) => `${text(30)}@${`${text(50)}.`.repeat(4).slice(0, length - 35)}.com`;
 const url = (length: number) => `https://acme.com/${text(length - 17)}`;
 const items = (length: number) => Array.from({ length }, (_, index) => `id_${index}`);
+const countries = (length: number) => Object.fromEntries(items(length).map((name) => [name, 'https://acme.com']));
 
 const link = { url: 'https://acme.com' };
 const partner = { email: 'ada@example.com' };
@@ -46,6 +47,7 @@ const BOUNDS: readonly Bound[] = [
       ...['url', 'video', 'expiredUrl', 'ios', 'android'].map((field) => [field, 32_000, url] as const),
       ['password', 1000, text],
       ...['tagIds', 'tagNames', 'webhookIds'].map((field) => [field, 1000, items] as const),
+      ['geo', 300, countries],
     ],
   ),
   ...inEach([['a UTM template', createUtmTemplateBodySchema, { name: 'Mail' }]], [['utm_source', 255, text]]),

@@ -15,6 +15,8 @@ const text = z.string().max(URL_CHARS_MAX);
 const nameText = z.string().max(255);
 /** Maximum number of tags or webhooks of one link. */
 const LIST_ITEMS_MAX = 1000;
+/** Maximum number of countries of one link: there are 249, and names of some that were others. */
+export const GEO_COUNTRIES_MAX = 300;
 /** A list, separated by commas or as a JSON array. */
 const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);
 /** Has the limit of URLs, because answers, which may be sent back, have long values of their URLs: `packages/link-rules` checks a shorter one. */
@@ -113,8 +115,15 @@ export const createLinkBodySchema = z.object({
   android: url.nullish().describe('Destination for devices with Android.'),
   geo: z
     .record(z.string().max(255), url)
+    .check(({ value, issues }) => {
+      if (Object.keys(value).length <= GEO_COUNTRIES_MAX) return;
+      const message = `must have at most ${GEO_COUNTRIES_MAX} countries`;
+      issues.push({ code: 'too_big', origin: 'map', maximum: GEO_COUNTRIES_MAX, input: value, message });
+    })
     .nullish()
-    .describe('Destinations by two-letter country of the visitor, such as `{ "FR": "https://…" }`.'),
+    .describe(
+      `Destinations by two-letter country of the visitor, such as \`{ "FR": "https://…" }\`; at most ${GEO_COUNTRIES_MAX}.`,
+    ),
   ...utmShape(utm),
   testVariants: z
     .array(

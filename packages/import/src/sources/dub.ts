@@ -1,4 +1,10 @@
-import { type CreateLinkBody, createLinkBodySchema, HIDDEN_PASSWORD, TAG_COLORS } from '@waymark/contract';
+import {
+  type CreateLinkBody,
+  createLinkBodySchema,
+  GEO_COUNTRIES_MAX,
+  HIDDEN_PASSWORD,
+  TAG_COLORS,
+} from '@waymark/contract';
 import { type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
 import { type Clearable, type MapRecord, SAME_NAMES, type SourceTag } from '../model/source-link.js';
 import { ownCounts, ownFields } from './own-fields.js';
@@ -60,6 +66,11 @@ function clearedOf(fields: Fields): Clearable[] {
 /** The value of a field; null with a reported loss when a body cannot have it. */
 function bodyField<Name extends 'geo' | 'testVariants'>(fields: Fields, name: Name): CreateLinkBody[Name] {
   const value = fields.take(name);
+  // Checked before the schema, which looks at each country.
+  if (isObject(value) && Object.keys(value).length > GEO_COUNTRIES_MAX) {
+    fields.reportLost(name, value, `has more than ${GEO_COUNTRIES_MAX} values`);
+    return null;
+  }
   const parsed = createLinkBodySchema.shape[name].safeParse(value);
   if (parsed.success) return parsed.data as CreateLinkBody[Name];
   fields.reportLost(name, value, `is invalid: ${parsed.error.issues[0]?.message}`);

@@ -115,6 +115,13 @@ describe('a link of dub', () => {
     expect(link?.fields).toMatchObject({ geo: { DE: 'https://acme.de' }, testVariants: null });
     expect(lostFields(link?.lost ?? [])).toEqual(['testVariants']);
   });
+
+  it('is made without its countries if there are more of them than a link may have', () => {
+    const geo = Object.fromEntries(Array.from({ length: 301 }, (_, index) => [`C${index}`, 'https://a.test']));
+    const [link] = dubLinks({ url: 'https://a.test', geo }, {});
+    expect(link?.fields.geo).toBeNull();
+    expect(link?.lost).toMatchObject([{ field: 'geo', reason: 'has more than 300 values' }]);
+  });
 });
 
 describe('bitlinks', () => {
