@@ -35,7 +35,10 @@ type Step = PlanStep | { readonly rejection: Rejection } | { readonly endOfRow: 
 /** Options of an import of links; docs/reference/imports.md describes those that users choose. */
 export interface ImportOptions {
   readonly deps: LinkRuleDeps;
-  /** The key and its workspace. They are read for each batch, because plan and quotas may change during an import. */
+  /**
+   * The key and its workspace. Both properties are read for each batch: over HTTP they return what the latest check has found, because plan and
+   * quotas may change during an import. The command sets them once.
+   */
   readonly author: LinkAuthor;
   readonly source: ImportSource;
   readonly mapRecord: MapRecord;

@@ -20,16 +20,22 @@ export interface ReferencedResources {
   folder(name: string): Promise<string | undefined>;
 }
 
-/** Caches the results of `load` by name. The cache is cleared when it is full. */
+/** A name that was refused is looked up again after this time: plan, quotas and the rights of the key may have changed. */
+const REFUSED_MS = 60_000;
+
+/** Caches the results of `load` by name, errors for {@link REFUSED_MS}. The cache is cleared when it is full. */
 function eachOnce<T>(load: (name: string) => Promise<T>): (name: string) => Promise<T> {
-  const found = new Map<string, Promise<T>>();
+  const found = new Map<string, { readonly loading: Promise<T>; untilMs: number }>();
   return (name) => {
     const known = found.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined && performance.now() < known.untilMs) return known.loading;
     if (found.size >= NAMES_MAX) found.clear();
-    const loading = load(name);
-    found.set(name, loading);
-    return loading;
+    const entry = { loading: load(name), untilMs: Number.POSITIVE_INFINITY };
+    entry.loading.catch(() => {
+      entry.untilMs = performance.now() + REFUSED_MS;
+    });
+    found.set(name, entry);
+    return entry.loading;
   };
 }
 
