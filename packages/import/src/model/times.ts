@@ -44,7 +44,8 @@ function fromText(field: string, text: string, timezone: string | undefined): nu
   }
   const parts = [year, month, day, hour ?? '0', minute ?? '0', second, fraction.padEnd(3, '0').slice(0, 3)].map(Number);
   const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0, ms = 0] = parts;
-  const asUtc = Date.UTC(y, mo - 1, d, h, mi, s, ms);
+  // The year is set by itself, because Date.UTC takes 95 for 1995.
+  const asUtc = new Date(Date.UTC(2000, mo - 1, d, h, mi, s, ms)).setUTCFullYear(y);
   // Date.UTC accepts February 30, and returns a day in March.
   if (new Date(asUtc).getUTCDate() !== d || mo < 1 || mo > 12 || h > 23 || mi > 59 || s > 59) {
     throw new RowError(`${field} "${text}" is no time that exists`);

@@ -26,6 +26,7 @@ it.each([
   ['2020-01-01T25:00:00Z', 'no time that exists'],
   ['0001-01-01T00:00:00Z', 'not between the years'],
   ['2020-01-01 10:00:00', 'has no time zone'],
+  ['0095-01-02T00:00:00Z', 'not between the years'],
   [{}, 'must be a time'],
 ])('the time %j is refused: %s', (value, message) => {
   expect(() => timeOf('created', value)).toThrow(message);
