@@ -12,6 +12,8 @@ import { type BadRow, wholeRows } from './whole-rows.js';
 const DELIMITERS = [',', ';', '\t'] as const;
 const HEADING_CHARS_MAX = 65_536;
 const COLUMNS_MAX = 1000;
+/** Maximum number of rows before the heading that get its columns. */
+const WAITING_MAX = 1000;
 /** Longer than any link. */
 const ROW_CHARS_MAX = 1_000_000;
 
@@ -146,13 +148,24 @@ export async function* readCsv(
   // Not unhandled: the loop below throws the same error.
   fed.catch(() => undefined);
   let fields: readonly string[] | undefined;
+  let waiting: SourceRow[] = [];
   for await (const parsed of parser as AsyncIterable<ParsedRow>) {
-    yield* withColumns(parsed.unread, fields);
-    if (parsed.values.every((value) => value === '')) continue;
-    if (fields === undefined) fields = headingFields(parsed.values, nameFields);
-    else yield toRow(fields, parsed);
+    waiting.push(...parsed.unread);
+    const isBlank = parsed.values.every((value) => value === '');
+    const isHeading = fields === undefined && !isBlank;
+    // The first rejected row sets the columns of the report: rows before the heading wait for them.
+    try {
+      if (isHeading) fields = headingFields(parsed.values, nameFields);
+    } catch (err) {
+      yield* waiting;
+      throw err;
+    }
+    if (fields === undefined && waiting.length < WAITING_MAX) continue;
+    yield* withColumns(waiting, fields);
+    waiting = [];
+    if (fields !== undefined && !isBlank && !isHeading) yield toRow(fields, parsed);
   }
-  yield* withColumns(unread, fields);
+  yield* withColumns([...waiting, ...unread], fields);
   await fed;
   if (fields === undefined) throw new ImportError('the file has no heading');
 }
