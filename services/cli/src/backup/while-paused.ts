@@ -1,4 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../command-error.js';
@@ -40,10 +41,10 @@ async function stop(pid: number, deadlineMs: number): Promise<void> {
   }
 }
 
-/** Resumes a stopped process. One that has ended needs nothing, and must not keep the others stopped. */
-function resume(pid: number): void {
+/** Sends a signal to a process, or to a group. One that has ended needs none, and must not keep the others stopped. */
+function signal(pid: number, name: 'SIGCONT' | 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGCONT');
+    process.kill(pid, name);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
   }
@@ -52,8 +53,11 @@ function resume(pid: number): void {
 /**
  * Starts a process that resumes the others if this one is killed while they are stopped, or hangs. Its input is a pipe, which the kernel
  * closes when this process ends, however it ends.
+ *
+ * @returns its process group
+ * @throws CommandError when it cannot be started
  */
-function startResumeWatchdog(pids: readonly number[]): ChildProcess {
+async function startResumeWatchdog(pids: readonly number[]): Promise<number> {
   const resumeAll = 'kill -CONT "$@"; kill -KILL 0';
   const script = `{ sleep ${(PAUSE_MS_MAX / 1000) * 1.5}; ${resumeAll}; } & read -r _; ${resumeAll}`;
   const watchdog = spawn('sh', ['-c', script, 'sh', ...pids.map(String)], {
@@ -61,7 +65,10 @@ function startResumeWatchdog(pids: readonly number[]): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   watchdog.unref();
-  return watchdog;
+  await once(watchdog, 'spawn').catch((err: Error) => {
+    throw new CommandError(`the process that ends the pause in any case cannot be started: ${err.message}`);
+  });
+  return -(watchdog.pid as number);
 }
 
 /**
@@ -74,9 +81,9 @@ export async function whilePaused<T>(
   pids: readonly number[],
   work: () => T,
 ): Promise<{ readonly result: T; readonly pausedMs: number }> {
+  const watchdog = await startResumeWatchdog(pids);
   const startedMs = performance.now();
   const deadlineMs = startedMs + PAUSE_MS_MAX;
-  const watchdog = startResumeWatchdog(pids);
   let result: T;
   try {
     for (const pid of pids) await stop(pid, deadlineMs);
@@ -84,8 +91,8 @@ export async function whilePaused<T>(
     if (performance.now() > deadlineMs)
       throw new CommandError('the pause took too long: stop the stack, then back it up');
   } finally {
-    for (const pid of [...pids].reverse()) resume(pid);
-    if (watchdog.pid !== undefined) process.kill(-watchdog.pid, 'SIGKILL');
+    for (const pid of [...pids].reverse()) signal(pid, 'SIGCONT');
+    signal(watchdog, 'SIGKILL');
   }
   return { result, pausedMs: performance.now() - startedMs };
 }

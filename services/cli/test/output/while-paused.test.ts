@@ -2,7 +2,7 @@ import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { bundleProcess, waitFor } from '@waymark/test-kit';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { whilePaused } from '../../src/backup/while-paused.js';
 
 const PAUSING = await bundleProcess(new URL('./pausing-process.ts', import.meta.url));
@@ -25,6 +25,19 @@ it('processes are resumed at once when the command that has paused them is kille
   await waitFor(() => isPaused(running.pid), { what: 'the pause' });
   pausing.kill('SIGKILL');
   await waitFor(() => !isPaused(running.pid), { what: 'the end of the pause', timeoutMs: RESUMED_MS_MAX });
+});
+
+it('no process is paused without the process that resumes them in any case', async () => {
+  const running = spawn('sleep', ['60'], { stdio: 'ignore' });
+  onTestFinished(() => void running.kill('SIGKILL'));
+  vi.stubEnv('PATH', '/nowhere');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  let isWorkDone = false;
+  const pausing = whilePaused([running.pid as number], () => {
+    isWorkDone = true;
+  });
+  await expect(pausing).rejects.toThrow('the process that ends the pause in any case cannot be started');
+  expect([isWorkDone, isPaused(running.pid)]).toEqual([false, false]);
 });
 
 it('processes are resumed when one of the others has ended', async () => {
