@@ -119,7 +119,8 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
    */
   async function beforeRequest(): Promise<void> {
     if (lending.isDue()) await whileChecked(lending.offer);
-    if (now() - checkedMs > CHECK_INTERVAL_MS) await checkMayContinue();
+    // Also at once after the clock was set back.
+    if (Math.abs(now() - checkedMs) > CHECK_INTERVAL_MS) await checkMayContinue();
   }
 
   let bytesRead = 0;

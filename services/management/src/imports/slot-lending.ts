@@ -30,10 +30,15 @@ export function createSlotLending(slot: Pick<JobSlot, 'lend'>, now: () => number
     sinceMs = now();
   }
 
+  /** Whether the import has had its slot for longer. After the clock was set back, it is taken for true. */
+  function isHeldFor(ms: number): boolean {
+    const heldMs = now() - sinceMs;
+    return heldMs < 0 || heldMs > ms;
+  }
+
   return {
-    during: (ms, pause, signal) =>
-      ms >= LENT_MS_MIN || now() - sinceMs > LENT_AFTER_MS ? lend(pause, signal) : pause(),
-    isDue: () => now() - sinceMs > OFFERED_AFTER_MS,
+    during: (ms, pause, signal) => (ms >= LENT_MS_MIN || isHeldFor(LENT_AFTER_MS) ? lend(pause, signal) : pause()),
+    isDue: () => isHeldFor(OFFERED_AFTER_MS),
     offer: (signal) => lend(async () => undefined, signal),
   };
 }

@@ -130,6 +130,23 @@ describe('imports', () => {
     expect(await ended(job.id)).toMatchObject({ status: 'completed', created: 1 });
   });
 
+  it('end when they are cancelled after the clock was set back, while their source answers nothing new', async () => {
+    let aheadMs = 0;
+    const own = await startManagement(() => Date.now() + aheadMs);
+    onTestFinished(() => own.close());
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    const { post, send, run } = importsOf(own, (await aCaller(own)).token);
+    let requests = 0;
+    const source = await startSource(() => nothingNew(requests++));
+    onTestFinished(source.close);
+    const { body: job } = await post({ source: 'dub', address: source.address, credentials: { apiKey: KEY } });
+    await waitFor(() => requests >= 2, { what: 'a request for more' });
+    aheadMs = -3_600_000;
+    await send('DELETE', `/imports/${job.id}`);
+    // One import of a workspace runs at a time.
+    expect(await run('url,key\nhttps://a.test,a\n')).toMatchObject({ status: 'completed', created: 1 });
+  });
+
   it.each([
     ['requires a wait', () => WAITS],
     ['answers nothing new', nothingNew],

@@ -27,4 +27,9 @@ it('a slot is kept during short pauses for a minute, lent during longer and late
   expect(lending.isDue()).toBe(true);
   await lending.offer(signal);
   expect([pauses, lent, lending.isDue()]).toEqual([4, 3, false]);
+  // The clock is set back by a day.
+  nowMs -= 24 * 3_600_000;
+  expect(lending.isDue()).toBe(true);
+  await pause(1_000);
+  expect([pauses, lent, lending.isDue()]).toEqual([5, 4, false]);
 });
