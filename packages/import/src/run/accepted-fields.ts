@@ -20,8 +20,12 @@ export function knownReferences(
   { body, names, lost }: Pick<LinkPlan, 'body' | 'names' | 'lost'>,
   { tagIds, folders }: Pick<LinkContext['references'], 'tagIds' | 'folders'>,
 ): CreateLinkBody {
-  const reportLost = (field: string, id: string) =>
-    void lost.push({ field, value: names.get(id) ?? id, reason: 'was deleted during the import' });
+  /** Once only: an update may be repeated. */
+  function reportLost(field: string, id: string): void {
+    const value = names.get(id) ?? id;
+    if (lost.some((one) => one.field === field && one.value === value)) return;
+    lost.push({ field, value, reason: 'was deleted during the import' });
+  }
   const { tagIds: named = [], folderId, ...others } = body;
   const known = (Array.isArray(named) ? named : []).filter((id) => tagIds.has(id) || reportLost('tags', id));
   const isFolderGone = typeof folderId === 'string' && !folders.has(folderId);

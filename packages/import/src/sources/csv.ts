@@ -2,7 +2,7 @@ import { createLinkBodySchema } from '@waymark/contract';
 import { addressOf, type Fields, fieldsOf } from '../model/fields.js';
 import { parseValue } from '../model/parse-value.js';
 import { type MapRecord, RowError, SAME_NAMES } from '../model/source-link.js';
-import { ownCounts, ownFields } from './own-fields.js';
+import { ownCounts, ownFields, passwordOf } from './own-fields.js';
 
 /** Other headings for each field, as other systems write them; compared without case, spaces, `_` and `-`. */
 const HEADINGS: Readonly<Record<string, string>> = {
@@ -113,7 +113,7 @@ export const csvLinks: MapRecord = (record, { timezone }) => {
       fields: {
         ...ownFields(fields),
         url: fields.required('url'),
-        password: fields.text('password'),
+        password: passwordOf(fields),
         ...structured(fields),
       },
       tags: [...new Set(tags)].filter((name) => name !== '').map((name) => ({ name })),

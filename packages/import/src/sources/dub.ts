@@ -1,13 +1,7 @@
-import {
-  type CreateLinkBody,
-  createLinkBodySchema,
-  GEO_COUNTRIES_MAX,
-  HIDDEN_PASSWORD,
-  TAG_COLORS,
-} from '@waymark/contract';
+import { type CreateLinkBody, createLinkBodySchema, GEO_COUNTRIES_MAX, TAG_COLORS } from '@waymark/contract';
 import { type Fields, fieldsOf, isObject, tagsOf } from '../model/fields.js';
 import { type Clearable, type MapRecord, SAME_NAMES, type SourceTag } from '../model/source-link.js';
-import { ownCounts, ownFields } from './own-fields.js';
+import { ownCounts, ownFields, passwordOf } from './own-fields.js';
 
 /** Fields that repeat others, or are about the account at dub: they are dropped without a report. */
 const IGNORED = new Set(
@@ -43,14 +37,6 @@ function folderOf(fields: Fields, folderNames: ReadonlyMap<string, string> | und
   const folder = folderId === null ? null : (folderNames?.get(folderId) ?? null);
   if (folder === null) fields.reportLost('folderId', folderId, 'is a folder that the key there may not read');
   return folder;
-}
-
-/** The password; null with a reported loss when the source has masked it. */
-function passwordOf(fields: Fields): string | null {
-  const password = fields.text('password');
-  if (password !== HIDDEN_PASSWORD) return password;
-  fields.reportLost('password', password, 'is hidden by the source: set it again');
-  return null;
 }
 
 /** The fields that the record has without a value. Tags and folder have two names each. */

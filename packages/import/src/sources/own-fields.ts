@@ -1,3 +1,4 @@
+import { HIDDEN_PASSWORD } from '@waymark/contract';
 import { countsOf, type Fields } from '../model/fields.js';
 import type { LinkFields, SourceCounts } from '../model/source-link.js';
 
@@ -18,6 +19,14 @@ function readAll<K extends string, V>(names: readonly K[], read: (name: K) => V)
  */
 export function ownFields(fields: Fields): Omit<LinkFields, 'url' | 'password' | 'geo' | 'testVariants'> {
   return { ...readAll(TEXTS, fields.text), ...readAll(FLAGS, fields.flag), ...readAll(TIMES, fields.time) };
+}
+
+/** The password; null with a reported loss when the source has masked it. */
+export function passwordOf(fields: Fields): string | null {
+  const password = fields.text('password');
+  if (password !== HIDDEN_PASSWORD) return password;
+  fields.reportLost('password', password, 'is hidden by the source: set it again');
+  return null;
 }
 
 /** The counters of a link that a source has under our own names. */

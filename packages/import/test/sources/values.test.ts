@@ -58,6 +58,12 @@ it('flags and counts are read in the forms of spreadsheets', () => {
   expect(() => fields.count('f')).toThrow('f must be a whole number');
 });
 
+it('a hidden password in a table is lost, and leaves that of the link', () => {
+  const [link] = csvLinks({ url: 'https://a.test', password: '********' }, {});
+  expect([link?.fields.password, link?.lost.map(({ field }) => field)]).toEqual([null, ['password']]);
+  expect(link?.cleared).toEqual([]);
+});
+
 it('counts with dots between their thousands, and values that are no numbers, are refused', () => {
   const counts = { a: '1.000', b: '12.000', c: '1.234.567', d: [7], e: [], f: true, h: '9.0', i: 1000 };
   const fields = fieldsOf(counts);
