@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { PLANS, type Plan, type Quotas, quotasSchema, RETENTION_DAYS_MAX, SCOPES, type Scope } from '@waymark/contract';
+import { z } from 'zod';
 import { CommandError } from './command-error.js';
 
 /** The value of an option from the command line parser; repeated options are arrays. */
@@ -60,6 +61,17 @@ export function textList(name: string, value: RawOption, separator: RegExp = /[\
     .filter((item) => item !== '');
   if (items.length === 0) throw new CommandError(`--${name} needs a value`);
   return items;
+}
+
+const isoTime = z.iso.datetime({ offset: true });
+
+/** A time; undefined when the option is not given. @throws CommandError */
+export function timeOption(name: string, value: RawOption): Date | undefined {
+  const text = optionalText(name, value);
+  if (text === undefined) return undefined;
+  // `Date` alone would also take days that do not exist, as those after them, and times without a zone as local ones.
+  if (isoTime.safeParse(text).success) return new Date(text);
+  throw new CommandError(`--${name} must be a time with its zone, such as 2027-01-31T00:00:00Z`);
 }
 
 /** The text, if it is a known one. @param refusal how the message for another text begins; the known ones follow. @throws CommandError */

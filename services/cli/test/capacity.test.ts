@@ -184,6 +184,7 @@ describe('the model', () => {
       { retentionDays: '-1' },
       { leadShare: '2' },
       { queriesPerSecond: undefined },
+      { replicas: '1.5' },
     ]) {
       await expect(showCapacity({ ...good, ...bad })).rejects.toThrow('--');
     }

@@ -54,7 +54,8 @@ it('restored has the next start prepare embedded stores that were copied in anot
   mkdirSync(join(directory, 'clickhouse'));
   expect((await waymark('--backup', BACKUP_AT)).code).toBe(0);
   expect(readRestoredMark(directory)).toEqual({ backupAt: BACKUP_AT });
-  expect(await waymark('--backup', 'yesterday')).toMatchObject({ code: 1, stderr: expect.stringContaining('a time') });
+  for (const wrong of ['yesterday', '2026-02-30T02:00:00Z', '2026-11-21T02:00:00'])
+    expect(await waymark('--backup', wrong)).toMatchObject({ code: 1, stderr: expect.stringContaining('a time with') });
   expect(await waymark()).toMatchObject({ code: 1, stderr: expect.stringContaining('--backup is required') });
 });
 

@@ -75,7 +75,7 @@ export async function showCapacity(options: CapacityOptions): Promise<CommandRes
       max: 10_000,
       usual: 5,
     }),
-    replicas: numberOption('replicas', options.replicas, { min: 1, max: 10, usual: 1 }),
+    replicas: numberOption('replicas', options.replicas, { min: 1, max: 10, isWhole: true, usual: 1 }),
   };
   const plan = planCapacity(request);
   return { data: { request, plan }, lines: lines(plan) };

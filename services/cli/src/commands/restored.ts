@@ -3,7 +3,7 @@ import { partialRestore, writeRestoredMark } from '@waymark/config';
 import type { Redis } from 'ioredis';
 import { hasData } from '../backup/data-files.js';
 import { CommandError } from '../command-error.js';
-import { type RawOption, requiredText } from '../option-values.js';
+import { type RawOption, timeOption } from '../option-values.js';
 import type { CommandResult } from '../output.js';
 import { runningServices } from '../running-services.js';
 import { rejectStack } from '../stack-lock.js';
@@ -19,15 +19,11 @@ async function rejectServices(redis: Redis): Promise<void> {
   );
 }
 
-function timeOption(value: RawOption): string {
-  const time = new Date(requiredText('backup', value));
-  if (Number.isNaN(time.getTime())) throw new CommandError('--backup must be a time, such as 2026-11-21T02:00:00Z');
-  return time.toISOString();
-}
-
 /** `waymark restored`: prepares stores that were restored by other means than `waymark restore`, before services start on them. */
 export async function prepareRestored(options: { readonly backup: RawOption }): Promise<CommandResult> {
-  const backupAt = timeOption(options.backup);
+  const backupTime = timeOption('backup', options.backup);
+  if (backupTime === undefined) throw new CommandError('--backup is required');
+  const backupAt = backupTime.toISOString();
   const { settings, stack } = findTarget();
   const { dataDir, redisUrl, clickhouseUrl } = settings;
   if (redisUrl === undefined || clickhouseUrl === undefined) {

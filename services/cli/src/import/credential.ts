@@ -17,8 +17,9 @@ function firstLine(question: string): Promise<string> {
       lines.close();
     });
     lines.once('SIGINT', () => {
-      lines.close();
+      // Before the lines are closed, which resolves the promise.
       reject(new CommandError('interrupted'));
+      lines.close();
     });
     lines.once('close', () => {
       if (isTerminal) process.stderr.write('\n');

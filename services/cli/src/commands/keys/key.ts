@@ -1,8 +1,14 @@
 import type { ApiKeyRecord, Catalog } from '@waymark/catalog';
 import { ROLES } from '@waymark/contract';
-import { z } from 'zod';
 import { CommandError } from '../../command-error.js';
-import { choiceOption, optionalText, type RawOption, requiredText, scopesOption } from '../../option-values.js';
+import {
+  choiceOption,
+  optionalText,
+  type RawOption,
+  requiredText,
+  scopesOption,
+  timeOption,
+} from '../../option-values.js';
 import { type CommandResult, table } from '../../output.js';
 import { withCatalog } from '../../stores.js';
 import { findWorkspace } from '../workspace.js';
@@ -13,16 +19,9 @@ function describeKey({ id, workspaceId, name, partialKey, kind, role, scopes, ex
 
 const scopesText = ({ scopes }: Pick<ApiKeyRecord, 'scopes'>) => scopes.join(' ') || 'all';
 
-const isoTime = z.iso.datetime({ offset: true });
-
 function expiryOption(value: RawOption): string | null {
-  const text = optionalText('expires', value);
-  if (text === undefined) return null;
-  // `Date` alone would also take days that do not exist, as those after them, and times without a zone as local ones.
-  if (!isoTime.safeParse(text).success) {
-    throw new CommandError('--expires must be a time with its zone, such as 2027-01-31T00:00:00Z');
-  }
-  const time = new Date(text);
+  const time = timeOption('expires', value);
+  if (time === undefined) return null;
   if (time.getTime() <= Date.now()) throw new CommandError('--expires must be in the future');
   return time.toISOString();
 }
