@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDataLoader, withTimeout } from '@waymark/cache';
+import { createDataLoader, createTrackedCache, withTimeout } from '@waymark/cache';
 import type { ErasedPeopleReader } from '@waymark/catalog';
 import {
   type ClickHouseClient,
@@ -11,7 +11,6 @@ import {
 import { ApiError, parseResourceId, trustedEventIdTime } from '@waymark/contract';
 import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import type { EventProducer } from '@waymark/event-queue';
-import { LRUCache } from 'lru-cache';
 import type { FreshClicks } from '../../fresh-clicks.js';
 import { notRecorded, orNotRecorded } from '../not-recorded.js';
 import type { ClickAliases } from './click-aliases.js';
@@ -67,6 +66,8 @@ const CLICKS_PER_READ = 100;
 const READS_MAX = 2;
 const CACHED_ROWS_MAX = 10_000;
 const CACHED_CHARS_MAX = 16_000_000;
+/** A sale often follows its lead within the hour. Shorter than a day, after which retention may empty or delete the stored row. */
+const CACHED_MS = 3_600_000;
 
 const { table, columns, where } = STORED_CLICKS;
 const QUERY = `SELECT ${columns.join(', ')} FROM ${table} WHERE ${where}`;
@@ -75,15 +76,20 @@ function notFound(clickId: string): ApiError {
   return new ApiError('not_found', `Click not found for the clickId "${clickId.slice(0, 64)}".`);
 }
 
+/** The characters of a row, and at least those of a ten-thousandth of the cache. */
+function sizeInCache(row: EventRow): number {
+  const chars = row.reduce<number>((sum, value) => sum + 8 + String(value).length, 0);
+  return Math.max(CACHED_CHARS_MAX / CACHED_ROWS_MAX, chars);
+}
+
 /** Creates the look-ups for one queue shard, with a cache of the rows that they have found. */
 export function createClickFinder(options: ClickFinderOptions): ClickFinder {
   const { clickhouse, cluster, producer, freshClicks, aliases, now } = options;
   const { maxWaitMs = MAX_WAIT_MS, deadlineMs = DEADLINE_MS } = options;
-  // Rows of clicks never change, and a sale often follows its lead within the hour.
-  const rowCache = new LRUCache<string, EventRow>({
-    max: CACHED_ROWS_MAX,
-    maxSize: CACHED_CHARS_MAX,
-    sizeCalculation: (row) => row.reduce<number>((sum, value) => sum + 8 + String(value).length, 0),
+  const rowCache = createTrackedCache<EventRow>({
+    bound: { sizeMax: CACHED_CHARS_MAX, sizeOf: sizeInCache },
+    ttlMs: CACHED_MS,
+    now,
   });
 
   const keyText = ({ workspaceNumber, clickId }: ClickKey) => `${workspaceNumber}/${clickId}`;
