@@ -21,7 +21,9 @@ export function createRecentClicks(now: () => number): RecentClicks {
     get(claim) {
       const clickId = get(claim);
       if (clickId === undefined) return undefined;
-      return (eventIdTime(clickId) ?? 0) + CLICK_CLAIM_MS > now() ? clickId : undefined;
+      const [timeMs, nowMs] = [eventIdTime(clickId) ?? 0, now()];
+      // A click of the future is from before the clock was set back.
+      return timeMs <= nowMs && nowMs < timeMs + CLICK_CLAIM_MS ? clickId : undefined;
     },
     add,
   };

@@ -1,9 +1,10 @@
 import { keyDigest } from '@waymark/clickhouse';
 import { waitFor } from '@waymark/test-kit';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createStoredKeys } from '../../src/track/conversions/stored-keys.js';
 
 const HOUR_MS = 3_600_000;
+afterEach(() => vi.restoreAllMocks());
 
 /** Stored keys of a workspace that has one key, on a clock and a connection that the test controls. */
 async function loadedFilter() {
@@ -32,6 +33,19 @@ it('a filter expires before the claims of events that were queued when it was re
   const { state, keys } = await loadedFilter();
   state.nowMs += 2 * HOUR_MS - 11 * 60_000;
   expect(keys.filterOf('ws_1')).toBeDefined();
+  state.nowMs += 60_000;
+  expect(keys.filterOf('ws_1')).toBeUndefined();
+});
+
+it('a filter expires as early although the clock was set back since it was read', async () => {
+  const { state, keys } = await loadedFilter();
+  state.nowMs -= HOUR_MS;
+  const uptimeMs = performance.now();
+  const uptime = vi.spyOn(performance, 'now');
+  uptime.mockReturnValue(uptimeMs + 2 * HOUR_MS - 11 * 60_000);
+  state.nowMs += 2 * HOUR_MS - 11 * 60_000;
+  expect(keys.filterOf('ws_1')).toBeDefined();
+  uptime.mockReturnValue(uptimeMs + 2 * HOUR_MS - 10 * 60_000);
   state.nowMs += 60_000;
   expect(keys.filterOf('ws_1')).toBeUndefined();
 });

@@ -43,7 +43,10 @@ export interface StoredKeysOptions {
 
 interface LoadedFilter extends KeyFilter {
   readonly bytes: number;
+  /** Epoch milliseconds. */
   readonly untilMs: number;
+  /** The same end in the time of `performance.now()`, which is never set back. */
+  readonly untilUptimeMs: number;
   readonly connectionsLost: number;
 }
 
@@ -68,13 +71,14 @@ const WORKSPACES_MAX = 10_000;
 /** Creates the filters of one kind of key, for the workspaces of one queue shard. */
 export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
   const { kind, claimMs, producer, read, logger, now } = options;
+  const lifetimeMs = claimMs - QUEUED_MS_MAX - MARGIN_MS;
   const filters = new LRUCache<string, LoadedFilter>({
     maxSize: BYTES_MAX,
     sizeCalculation: ({ bytes }) => bytes,
   });
-  /** When a workspace had an event for which there was no filter. */
+  /** When a workspace had an event for which there was no filter, by `performance.now()`. */
   const lastEvents = createLru<string, number>(WORKSPACES_MAX);
-  /** When the next load of a workspace's filter may begin. */
+  /** When the next load of a workspace's filter may begin, by `performance.now()`. */
   const nextFilterLoads = createLru<string, number>(WORKSPACES_MAX);
 
   async function filled(digests: readonly Buffer[]): Promise<BloomFilter> {
@@ -91,13 +95,13 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     const connectionsLost = producer.connectionsLost();
     const mark = await producer.openFilterMark(workspaceId);
     if (mark === undefined) return;
-    const startedMs = now();
+    const [startedMs, startedUptimeMs] = [now(), performance.now()];
     // Before the keys are read: what leaves the queue in between is among them.
     const oldestMs = await producer.oldestQueuedMs(kind);
     if (oldestMs !== undefined && oldestMs < startedMs - QUEUED_MS_MAX) return;
     const digests = await read(workspaceId, KEYS_MAX);
     if (digests === undefined) {
-      nextFilterLoads.set(workspaceId, startedMs + RETRY_TOO_MANY_MS);
+      nextFilterLoads.set(workspaceId, startedUptimeMs + RETRY_TOO_MANY_MS);
       return;
     }
     const filter = await filled(digests);
@@ -106,13 +110,14 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
       mark,
       connectionsLost,
       bytes: filter.bytes,
-      untilMs: startedMs - QUEUED_MS_MAX + claimMs - MARGIN_MS,
+      untilMs: startedMs + lifetimeMs,
+      untilUptimeMs: startedUptimeMs + lifetimeMs,
     });
   }
 
   /** Begins to load a filter, unless the workspace has few events or a load was begun lately. */
   function loadSoon(workspaceId: string): void {
-    const atMs = now();
+    const atMs = performance.now();
     const isFirst = atMs - (lastEvents.get(workspaceId) ?? Number.NEGATIVE_INFINITY) > EVENTS_WITHIN_MS;
     lastEvents.set(workspaceId, atMs);
     if (isFirst || atMs < (nextFilterLoads.get(workspaceId) ?? 0)) return;
@@ -125,8 +130,9 @@ export function createStoredKeys(options: StoredKeysOptions): StoredKeys {
     });
   }
 
-  const isUsable = ({ untilMs, connectionsLost }: LoadedFilter) =>
-    now() < untilMs && connectionsLost === producer.connectionsLost();
+  // By both clocks: the time of day may be set back, and the other one stands still while a machine sleeps.
+  const isUsable = ({ untilMs, untilUptimeMs, connectionsLost }: LoadedFilter) =>
+    now() < untilMs && performance.now() < untilUptimeMs && connectionsLost === producer.connectionsLost();
 
   return {
     filterOf(workspaceId) {
