@@ -24,9 +24,10 @@ export interface ClickFinder {
    * younger than a minute may be in a spool, so it is waited for. If no click has the id, it may be the alias of an imported click. On a
    * cluster, a click of the last ten minutes that the replica which is read lacks is looked up on all of them.
    *
+   * @param isHeld whether a known customer has the click: then it stays, without texts, when another person who has it is erased with `delete`
    * @throws ApiError not_found; 500 with `Retry-After` when the click may still be queued, or on a replica that is away, or after eight seconds
    */
-  find(workspaceId: string, clickId: string): Promise<EventRow>;
+  find(workspaceId: string, clickId: string, isHeld?: boolean): Promise<EventRow>;
 }
 
 export interface ClickFinderOptions {
@@ -130,13 +131,13 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
     return row[0] === workspaceNumber && readClick(row).clickId === clickId ? row : undefined;
   }
 
-  /** The row, anonymised if its visitor was erased. @throws ApiError not_found when the erasure deletes the click */
-  function withoutErased(row: EventRow, workspaceNumber: string): EventRow {
+  /** The row, anonymised if its visitor was erased. @throws ApiError not_found when the erasure deletes the click, unless it is held */
+  function withoutErased(row: EventRow, workspaceNumber: string, isHeld: boolean): EventRow {
     const people = options.erased.peek();
     if (people === undefined) return row;
     const { clickId } = readClick(row);
     const mode = people.modeOfClick(workspaceNumber, clickId);
-    if (mode === 'delete') throw notFound(clickId);
+    if (mode === 'delete' && !isHeld) throw notFound(clickId);
     return mode === undefined ? row : anonymisedRow('click', row);
   }
 
@@ -207,18 +208,18 @@ export function createClickFinder(options: ClickFinderOptions): ClickFinder {
   }
 
   return {
-    async find(workspaceId, clickId) {
+    async find(workspaceId, clickId, isHeld = false) {
       const workspaceNumber = parseResourceId('workspace', workspaceId);
       if (workspaceNumber === undefined) throw notFound(clickId);
       const cacheKey = `${workspaceNumber}/${clickId}`;
       const cached = rowCache.get(cacheKey);
-      if (cached !== undefined) return withoutErased(cached, workspaceNumber);
+      if (cached !== undefined) return withoutErased(cached, workspaceNumber, isHeld);
       const row = await withTimeout(findEither(workspaceId, workspaceNumber, clickId), deadlineMs, () => {
         throw notRecorded('click look-up took too long');
       });
       if (row === undefined) throw notFound(clickId);
       rowCache.set(cacheKey, row);
-      return withoutErased(row, workspaceNumber);
+      return withoutErased(row, workspaceNumber, isHeld);
     },
   };
 }

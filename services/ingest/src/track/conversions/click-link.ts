@@ -15,13 +15,14 @@ export async function linkOfClick(catalog: Catalog, workspaceId: string, click: 
   return link;
 }
 
-/** The click with this id, and its link. @throws ApiError not_found */
+/** The click with this id, and its link. @param isHeld see {@link ClickFinder.find} @throws ApiError not_found */
 export async function findClickAndLink(
   catalog: Catalog,
   clicks: ClickFinder,
   workspaceId: string,
   clickId: string,
+  isHeld = false,
 ): Promise<{ readonly click: EventRow; readonly link: LinkRecord }> {
-  const click = await clicks.find(workspaceId, clickId);
+  const click = await clicks.find(workspaceId, clickId, isHeld);
   return { click, link: await linkOfClick(catalog, workspaceId, click) };
 }

@@ -75,7 +75,7 @@ export function createLatestLeads({ clickhouse, producer, clicks, backlog }: Lat
     async find(customer, eventName) {
       const recent = producer.readState([latestLeadKey(customer.workspaceId, customer.id, eventName)]);
       const [clickId] = await orNotRecorded('latest lead in Redis', recent);
-      if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId);
+      if (clickId !== undefined) return clicks.find(customer.workspaceId, clickId, true);
       await backlog.check('lead', LATEST_LEAD_MS);
       return orNotRecorded('latest lead', findWritten(customer, eventName));
     },

@@ -122,7 +122,7 @@ export function createLeadTracker({ deps, customers, clicks, latestLeads }: Lead
       const claimedClickId = leadName === undefined ? undefined : hold.finalValue(leadName);
       if (known && claimedClickId !== undefined) return responseToRepeat(claimedClickId, known);
 
-      const finding = findClickAndLink(catalog, clicks, workspaceId, namedId);
+      const finding = findClickAndLink(catalog, clicks, workspaceId, namedId, namedId === known?.clickId);
       // A duplicate is answered even if the click of this request does not exist.
       finding.catch(() => undefined);
       const firstClickId = known && !isDeferred ? await latestLeads.firstClickId(known, body.eventName) : undefined;
