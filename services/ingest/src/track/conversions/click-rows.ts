@@ -1,8 +1,8 @@
 import { clickRowOf, clickSelection } from '@waymark/clickhouse';
 import { CLICK_COLUMNS, type EventRow, PAYLOAD_HEAD } from '@waymark/event-format';
 
-/** SQL of the columns of a click row, from `lead_events`, whose rows contain the columns of their click. */
-export const LEAD_CLICK_SELECTION = clickSelection('click_timestamp').join(', ');
+/** SQL of the columns of a click row, from `lead_events` or `sale_events`, whose rows contain the columns of their click. */
+export const CONVERSION_CLICK_SELECTION = clickSelection('click_timestamp').join(', ');
 
 const TIMESTAMP = CLICK_COLUMNS.indexOf('timestamp');
 const PAYLOAD = CLICK_COLUMNS.indexOf('payload');
@@ -10,8 +10,8 @@ const CLICK_ID = CLICK_COLUMNS.indexOf('click_id');
 const LINK_ID = CLICK_COLUMNS.indexOf('link_id');
 const COUNTRY = CLICK_COLUMNS.indexOf('country');
 
-/** A click row from the row of a lead, whose payload contains its click. */
-export function leadClickRowOf(columns: readonly string[]): EventRow {
+/** A click row from the row of a lead or a sale, whose payload contains its click. */
+export function conversionClickRowOf(columns: readonly string[]): EventRow {
   const { click } = JSON.parse(columns[PAYLOAD] ?? '{}') as { readonly click: unknown };
   return clickRowOf(
     columns.map((value, position) =>

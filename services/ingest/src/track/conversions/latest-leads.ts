@@ -1,7 +1,7 @@
 import type { CustomerRecord } from '@waymark/catalog';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
-import type { EventRow } from '@waymark/event-format';
+import { anonymisedRow, type EventRow } from '@waymark/event-format';
 import {
   type EventProducer,
   LATEST_LEAD_MS,
@@ -13,7 +13,7 @@ import {
 import { orNotRecorded } from '../not-recorded.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
-import { LEAD_CLICK_SELECTION, leadClickRowOf, readClick } from './click-rows.js';
+import { CONVERSION_CLICK_SELECTION, conversionClickRowOf, readClick } from './click-rows.js';
 import { readRows } from './read-rows.js';
 
 /** Finds the clicks of a customer's leads. */
@@ -26,7 +26,8 @@ export interface LatestLeads {
   /**
    * The row of the latest lead's click; undefined when the customer has no such lead.
    *
-   * @param eventName only leads with that name; undefined = any
+   * @param eventName only leads with that name; undefined = any. Then the click of the latest sale, without its texts, stands for that of
+   * leads that have all expired
    */
   find(customer: CustomerRecord, eventName: string | undefined): Promise<EventRow | undefined>;
   /** Redis state that the commit of a lead must set, so that a sale right after it finds the lead. */
@@ -40,15 +41,16 @@ export interface LatestLeadsOptions {
   readonly backlog: Backlog;
 }
 
-const QUERY = (condition: string) => `SELECT ${LEAD_CLICK_SELECTION} FROM lead_events
+const QUERY = (table: string, condition = '') => `SELECT ${CONVERSION_CLICK_SELECTION} FROM ${table}
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} ${condition}
 ORDER BY timestamp DESC, event_id DESC LIMIT 1`;
-const LATEST = QUERY('');
+const LATEST = QUERY('lead_events');
+const LATEST_OF_NAME = QUERY('lead_events', 'AND event_name = {name:String}');
+const LATEST_SALE = QUERY('sale_events');
 /** Reads all names of a customer's leads, which are few: the lower case of ClickHouse differs from that of `leadNameSlug`. */
 const FIRST_OF_NAMES = `SELECT event_name, argMin(click_id, (timestamp, event_id)) FROM lead_events
 WHERE workspace_id = {workspace:UInt64} AND customer_id = {customer:UInt64} GROUP BY event_name
 ORDER BY min((timestamp, event_id))`;
-const LATEST_OF_NAME = QUERY('AND event_name = {name:String}');
 
 /** Creates the look-ups for one queue shard. */
 export function createLatestLeads({ clickhouse, producer, clicks, backlog }: LatestLeadsOptions): LatestLeads {
@@ -57,12 +59,19 @@ export function createLatestLeads({ clickhouse, producer, clicks, backlog }: Lat
     customer: parseResourceId('customer', id),
   });
 
+  async function readClickRow(query: string, parameters: Readonly<Record<string, unknown>>) {
+    const [row] = await readRows(clickhouse, query, parameters);
+    return row === undefined ? undefined : conversionClickRowOf(row);
+  }
+
   async function findWritten(customer: CustomerRecord, eventName: string | undefined): Promise<EventRow | undefined> {
-    const [row] = await readRows(clickhouse, eventName === undefined ? LATEST : LATEST_OF_NAME, {
-      ...keyOf(customer),
-      ...(eventName === undefined ? {} : { name: eventName }),
-    });
-    return row === undefined ? undefined : leadClickRowOf(row);
+    const key = keyOf(customer);
+    if (eventName !== undefined) return readClickRow(LATEST_OF_NAME, { ...key, name: eventName });
+    const ofLead = await readClickRow(LATEST, key);
+    if (ofLead !== undefined) return ofLead;
+    const ofSale = await readClickRow(LATEST_SALE, key);
+    // Without texts, which would otherwise outlive their click by as long as the customer buys.
+    return ofSale === undefined ? undefined : anonymisedRow('click', ofSale);
   }
 
   return {
