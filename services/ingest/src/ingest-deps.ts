@@ -13,14 +13,14 @@ import { createFreshClicks } from './fresh-clicks.js';
 import { createPasswordAttempts } from './redirect/password/password-attempts.js';
 import { createPasswordGate } from './redirect/password/password-gate.js';
 import type { RedirectDeps } from './redirect/redirector.js';
-import { createKeyedMutex } from './track/browser/keyed-mutex.js';
+import { createConversionTrackers } from './track/conversion-trackers.js';
 import { createCurrencyConverter } from './track/conversions/currencies.js';
-import type { TrackDeps } from './track/track-deps.js';
+import type { TrackRouteDeps } from './track/track-routes.js';
 
 /** Dependencies of the routes of this service. */
 export interface IngestDeps
   extends Omit<RedirectDeps, 'catalog' | 'producers' | 'admission' | 'appStoreClicks' | 'freshClicks'>,
-    TrackDeps {
+    TrackRouteDeps {
   /** Stops watching the geo database and the file of exchange rates; the stores stay open. */
   close(): void;
 }
@@ -89,7 +89,7 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
   });
   const [firstProducer, ...otherProducers] = producers;
   if (firstProducer === undefined) throw new TypeError('there must be a producer for queue shard 0');
-  return {
+  const deps: Omit<IngestDeps, 'conversions'> = {
     catalog,
     producers: [firstProducer, ...otherProducers],
     clickhouse,
@@ -102,7 +102,6 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     rateLimiter,
     random: Math.random,
     currencies,
-    clientMutex: createKeyedMutex(),
     defaultDomain: settings.defaultDomain,
     logger,
     requestIds: createRequestIds(settings.trustedProxies),
@@ -112,4 +111,5 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
       currencies.close();
     },
   };
+  return { ...deps, conversions: createConversionTrackers(deps) };
 }

@@ -8,6 +8,7 @@ import { createRateLimiter } from '@waymark/rate-limit';
 import { createTestDatabase, startRedis, type TestRedis, temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { buildLinkApp, buildTrackApp, createIngestDeps, type IngestDeps } from '../src/index.js';
+import { createConversionTrackers } from '../src/track/conversion-trackers.js';
 
 export const DOMAIN = 'go.acme.com';
 export const BROWSER =
@@ -66,6 +67,12 @@ const ROWS_WITHIN_MS = 25_000;
 let links = 0;
 let visitors = 0;
 
+/** The dependencies with others in their place, on which the trackers depend as well. */
+function withOverrides(deps: IngestDeps, overrides: Partial<IngestDeps>): IngestDeps {
+  const changed = { ...deps, ...overrides };
+  return { ...changed, conversions: createConversionTrackers(changed) };
+}
+
 /**
  * Starts ingest on its own Redis and database, with a workspace and the domain `go.acme.com`. The first read of rows starts a writer, unless
  * the test has started or stopped one before: most tests of redirects read none, and each insert costs more than ten visits.
@@ -120,7 +127,7 @@ export async function startIngest(
     logger,
     now,
   });
-  const deps: IngestDeps = { ...own, ...overrides };
+  const deps = withOverrides(own, overrides);
   const appOptions = { logger, docBase: 'http://api.test/docs', trustedProxies: settings.trustedProxies };
   const linkApp = buildLinkApp(appOptions, deps);
   const trackApp = buildTrackApp(appOptions, deps);
@@ -183,7 +190,7 @@ export async function startIngest(
       return clickId;
     },
     async postTo(overrides, path, body, headers = {}) {
-      const app = buildTrackApp(appOptions, { ...deps, ...overrides });
+      const app = buildTrackApp(appOptions, withOverrides(deps, overrides));
       try {
         return await app.inject({
           method: 'POST',

@@ -8,10 +8,9 @@ import type { Admission } from '../admission.js';
 import type { AppStoreClicks } from '../app-store-clicks.js';
 import type { ProducerDeps } from '../click-producer.js';
 import type { FreshClicks } from '../fresh-clicks.js';
-import type { KeyedMutex } from './browser/keyed-mutex.js';
 import type { CurrencyConverter } from './conversions/currencies.js';
 
-/** Dependencies of the track endpoints. */
+/** Dependencies of the track endpoints and of the trackers behind them. */
 export interface TrackDeps {
   readonly catalog: Catalog;
   readonly producers: ProducerDeps['producers'];
@@ -24,8 +23,6 @@ export interface TrackDeps {
   readonly freshClicks: FreshClicks;
   readonly rateLimiter: RateLimiter;
   readonly currencies: CurrencyConverter;
-  /** The mutex of calls with publishable keys, on both ports. */
-  readonly clientMutex: KeyedMutex;
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   readonly now: () => number;
 }
