@@ -2,6 +2,7 @@ import { type CustomerRecord, customerName, type LinkRecord, shortLinkOf } from 
 import { ApiError, fieldError, type TrackLeadBody, type TrackLeadResponse } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import { ClaimHeldError, checkCommitSize, customerClaim, LEAD_CLAIM_MS, leadClaim } from '@waymark/event-queue';
+import { orNotRecorded } from '../not-recorded.js';
 import type { ConversionDeps } from '../track-deps.js';
 import type { ClickFinder } from './click-finder.js';
 import { findClickAndLink } from './click-link.js';
@@ -144,7 +145,8 @@ export function createLeadTracker({ deps, customers, clicks, latestLeads }: Lead
           ? [firstLeadClaim(customer, body.eventName, clickId)]
           : [hold.toFinal(leadName, clickId, LEAD_CLAIM_MS)];
       const finals = [...customers.finalClaims(hold, customer), ...(isDeferred ? [] : ofLead)];
-      await producer.commit({ rows, finals, state });
+      // Refused when Redis has lost the claims.
+      await orNotRecorded('commit of a lead', producer.commit({ rows, finals, state }));
       return response;
     });
   }

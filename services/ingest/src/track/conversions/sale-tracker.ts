@@ -20,6 +20,7 @@ import {
   SALE_CLAIM_MS,
   type StateValue,
 } from '@waymark/event-queue';
+import { orNotRecorded } from '../not-recorded.js';
 import type { ConversionDeps } from '../track-deps.js';
 import type { Backlog } from './backlog.js';
 import type { ClickFinder } from './click-finder.js';
@@ -267,7 +268,8 @@ export function createSaleTracker(trackerDeps: SaleTrackerDeps): SaleTracker {
       } catch (err) {
         if (!(err instanceof ClaimHeldError)) throw err;
         await storedSales.recheck(workspaceId);
-        return trackUnderClaims(workspaceId, body, { sales: undefined });
+        // Refused again when Redis has lost the claims.
+        return orNotRecorded('second commit of a sale', trackUnderClaims(workspaceId, body, { sales: undefined }));
       }
     },
   };
