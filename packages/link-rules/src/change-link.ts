@@ -136,10 +136,13 @@ export function changedLink(
     ...addressOf(context, record, body),
     externalId: body.externalId === undefined ? record.externalId : body.externalId,
   };
-  const named = { partnerId: record.partnerId, ...referencingFields(context, body) };
+  const { partnerId, programId } = record;
+  const named = { partnerId, programId, ...referencingFields(context, body) };
   const next: LinkRecord = {
     ...own,
     ...named,
+    // A link with a partner stays in its program. Without it, visits and leads would not be the partner's.
+    programId: named.programId ?? (named.partnerId ? programId : null),
     // `disabledAt` comes from the ban of the link's partner, so a link that moves to another partner is enabled again.
     disabledAt: (named.partnerId ?? null) === record.partnerId ? record.disabledAt : null,
     ...datesOf(context, record, body),

@@ -66,8 +66,8 @@ function folderOf(context: LinkContext, { folderId }: UpdateLinkBody): Referenci
 }
 
 /**
- * The program and the partner. Without a `partnerId`, the `tenantId` selects the partner; a `tenantId` that no partner has selects none. A
- * link with a partner gets a program even if the body has none.
+ * The program and the partner. Without a `partnerId`, the `tenantId` selects the partner; a `tenantId` that no partner has selects none. With a
+ * partner that the body selects comes its program, even if the body has none.
  */
 function programOf({ references, workspace }: LinkContext, body: UpdateLinkBody): ReferencingFields {
   const { programId, partnerId, tenantId } = body;

@@ -180,6 +180,22 @@ describe('the partner of a link', () => {
     expect(await create({ programId: 'prog_x' })).toEqual([404]);
     expect(await create({ partnerId: 'pn_x' })).toEqual([404]);
   });
+
+  it('stays in its program when a change sets programId to null, until it sets partnerId to null as well', async () => {
+    const { catalog } = management;
+    const programId = 'prog_00000000002';
+    const bob = await catalog.partners.create(acme.workspaceId, { name: 'Bob', programId });
+    const { id } = (await acme.post({ url: URL_A, partnerId: bob.id })).body;
+    const change = async (fields: object) => {
+      const { body } = await acme.call<Link>('PATCH', `/links/${id}`, fields);
+      return [body.partnerId, body.programId];
+    };
+    expect(await change({ programId: null })).toEqual([bob.id, programId]);
+    expect(await change({ programId: null, partnerId: null })).toEqual([null, null]);
+    expect(await change({ partnerId: bob.id })).toEqual([bob.id, programId]);
+    expect(await change({ partnerId: null })).toEqual([null, programId]);
+    expect(await change({ programId: null })).toEqual([null, null]);
+  });
 });
 
 describe('webhooks of a link', () => {
