@@ -3,9 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { UNKNOWN } from './place.js';
 import type { Visit } from './visit-reader.js';
 
+/** Whether a header has the value `1`, also among others: a proxy or an extension may add it to that of the browser. */
+function isOne(value: string | string[] | undefined): boolean {
+  return value === '1' || (typeof value === 'string' && value.split(',').some((part) => part.trim() === '1'));
+}
+
 /** Whether the visitor asks not to be tracked: Global Privacy Control, or Do Not Track. */
 export function asksForPrivacy(headers: IncomingHttpHeaders): boolean {
-  return headers['sec-gpc'] === '1' || headers.dnt === '1';
+  return isOne(headers['sec-gpc']) || isOne(headers.dnt);
 }
 
 /**
