@@ -6,9 +6,15 @@ import { type Place, toPlace } from './place.js';
 
 /** A database that maps addresses to places. */
 export interface GeoDatabase {
-  /** The place of an address; undefined if the database lacks the address. */
+  /** The place of an address; undefined if the database lacks the address, or is damaged there. */
   find(address: string): Place | undefined;
   close(): void;
+}
+
+/** Options of {@link openGeoDatabase}. */
+export interface GeoDatabaseOptions extends ReloadOptions {
+  /** Called for the first look-up of a file that fails: one that is replaced in place may be read while it is written. */
+  readonly onLookupError?: ((err: unknown) => void) | undefined;
 }
 
 const CACHED_NODES = 10_000;
@@ -36,12 +42,22 @@ function placeOf(response: PlaceResponse): Place {
  *
  * @throws Error when the file cannot be read
  */
-export function openGeoDatabase(path: string, options: ReloadOptions = {}): GeoDatabase {
+export function openGeoDatabase(path: string, options: GeoDatabaseOptions = {}): GeoDatabase {
   const file = openReloadedFile(path, openReader, options);
+  let damaged: Reader<CityResponse> | undefined;
   return {
     find(address) {
-      const response = file.current().get(address);
-      return response === null ? undefined : placeOf(response);
+      const reader = file.current();
+      // A tree of IPv4 addresses has an entry for the first 32 bits of every other address, too.
+      if (reader.metadata.ipVersion === 4 && address.includes(':')) return undefined;
+      try {
+        const response = reader.get(address);
+        return response === null ? undefined : placeOf(response);
+      } catch (err) {
+        if (damaged !== reader) options.onLookupError?.(err);
+        damaged = reader;
+        return undefined;
+      }
     },
     close: file.close,
   };

@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ReloadOptions } from '@waymark/config';
 import { createClientAddressReader } from './client-address.js';
 import { copyText } from './copy-text.js';
-import { openGeoDatabase } from './geo-database.js';
+import { type GeoDatabaseOptions, openGeoDatabase } from './geo-database.js';
 import { createGeoHeaderReader, type GeoEdge, type GeoHeaderNames } from './geo-headers.js';
 import { mayStoreAddress, type Place, UNKNOWN, UNKNOWN_PLACE } from './place.js';
 import { readReferer } from './referer.js';
 import { createAgentReader } from './user-agent.js';
 
-export interface VisitReaderOptions extends ReloadOptions {
+export interface VisitReaderOptions extends GeoDatabaseOptions {
   /** Addresses or CIDR ranges whose forwarded headers are accepted. */
   readonly trustedProxies: readonly string[];
   /** Path of an mmdb file, used when the edge sends no country. */

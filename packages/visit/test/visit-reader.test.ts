@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Reader } from 'maxmind';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createVisitReader, type GeoEdge, type Visit, type VisitRequest } from '../src/index.js';
 import { mmdbFile } from './mmdb-file.js';
@@ -249,6 +250,31 @@ describe('geo database', () => {
       expect(country()).toBe('US');
       writeFileSync(file, mmdbFile({ '192.0.2.0/24': { country: { iso_code: 'MX' } } }));
       await expect.poll(country).toBe('MX');
+    } finally {
+      read.close();
+    }
+  });
+
+  it('of IPv4 addresses only has no place for visitors with IPv6, and their addresses are not stored', () => {
+    const file = join(directory, 'ipv4.mmdb');
+    writeFileSync(file, mmdbFile({ '32.0.0.0/8': austin }));
+    expect(place(file, '32.3.0.225')).toMatchObject({ country: 'US', ip: '32.3.0.225' });
+    // Its first 32 bits are those of 32.3.0.225.
+    expect(place(file, '2003:e1::5')).toMatchObject({ ...NOWHERE, ip: '' });
+    expect(place(file, '::ffff:32.3.0.225').country).toBe('US');
+  });
+
+  it('that is damaged leaves places unknown, and is reported once', () => {
+    const file = join(directory, 'damaged.mmdb');
+    const content = mmdbFile({ '192.0.2.0/24': austin });
+    const { searchTreeSize } = new Reader(content).metadata;
+    writeFileSync(file, content.fill(0xff, searchTreeSize + 16, searchTreeSize + 40));
+    const onLookupError = vi.fn();
+    const read = createVisitReader({ ...options, geoDatabase: file, onLookupError });
+    try {
+      for (const address of ['192.0.2.1', '192.0.2.2'])
+        expect(visit({ 'x-forwarded-for': address }, {}, read)).toMatchObject({ ...NOWHERE, ip: '' });
+      expect(onLookupError).toHaveBeenCalledOnce();
     } finally {
       read.close();
     }

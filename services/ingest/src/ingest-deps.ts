@@ -64,6 +64,8 @@ export function createIngestDeps(options: IngestDepsOptions): IngestDeps {
     anonymisedAddresses: settings.anonymisedAddresses,
     identitySalt: secretOf(deriving, 'visitor identity').toString('hex'),
     onReloadError: onReloadError('the geo database'),
+    onLookupError: (err) =>
+      logger.warn({ err }, 'the geo database is damaged: the places of some visitors are Unknown'),
   });
   const { geoDatabase, geoEdge, geoHeaders } = settings;
   if (geoDatabase === undefined && geoEdge === undefined && geoHeaders.country === undefined) {
