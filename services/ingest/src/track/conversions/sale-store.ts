@@ -1,7 +1,7 @@
-import { createDataLoader } from '@waymark/cache';
+import { createDataLoader, withTimeout } from '@waymark/cache';
 import { type ClickHouseClient, readKeyDigests } from '@waymark/clickhouse';
 import { formatResourceId, type PaymentProcessor, parseResourceId, type TrackSaleResponse } from '@waymark/contract';
-import { orNotRecorded } from '../not-recorded.js';
+import { notRecorded, orNotRecorded } from '../not-recorded.js';
 import { readRows } from './read-rows.js';
 
 type SaleDetails = NonNullable<TrackSaleResponse['sale']>;
@@ -57,6 +57,8 @@ WHERE workspace_id = {workspace:UInt64} AND customer_id IN {customers:Array(UInt
 
 const KEYS_PER_READ = 100;
 const READS_MAX = 2;
+/** How long a look-up takes at most. Includes the wait for reads of other workspaces. */
+const DEADLINE_MS = 8000;
 
 interface InvoiceKey {
   readonly workspace: string;
@@ -88,7 +90,7 @@ function storedSale([
 }
 
 /** Concurrent look-ups share one read. */
-export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
+export function createSaleStore(clickhouse: ClickHouseClient, deadlineMs = DEADLINE_MS): SaleStore {
   const common = {
     group: ({ workspace }: { readonly workspace: string }) => workspace,
     batchSizeMax: KEYS_PER_READ,
@@ -116,10 +118,15 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
     },
   });
 
+  const inTime = <T>(look: Promise<T>) =>
+    withTimeout(orNotRecorded('look-up of sales', look), deadlineMs, () => {
+      throw notRecorded('look-up of sales took too long');
+    });
+
   return {
     async findByInvoice(workspaceId, invoiceId) {
       const workspace = parseResourceId('workspace', workspaceId) ?? '0';
-      return orNotRecorded('look-up of sales', loadByInvoice({ workspace, invoiceId }));
+      return inTime(loadByInvoice({ workspace, invoiceId }));
     },
 
     async hasSale(workspaceId, customerId, linkId) {
@@ -128,7 +135,7 @@ export function createSaleStore(clickhouse: ClickHouseClient): SaleStore {
         customer: parseResourceId('customer', customerId) ?? '0',
         link: parseResourceId('link', linkId) ?? '0',
       };
-      return (await orNotRecorded('look-up of sales', loadByBuyer(key))) === true;
+      return (await inTime(loadByBuyer(key))) === true;
     },
 
     keyDigests: (workspaceId, keysMax) =>
