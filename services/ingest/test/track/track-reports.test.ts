@@ -150,6 +150,19 @@ describe('POST /track/open', () => {
     expect(leftMs).toBeGreaterThan(3_500_000);
   });
 
+  it('does not answer a click to the app store that an erasure deletes', async () => {
+    const { catalog, workspaceId } = ingest;
+    const link = await ingest.link({ ios: 'https://apps.apple.com/app/id3', trackConversion: true });
+    const me = { 'x-forwarded-for': '198.51.101.21' };
+    const clickId = await ingest.click(link, { ...me, 'user-agent': IPHONE });
+    const opened = async () => (await report('open', { dubDomain: DOMAIN }, me)).json<{ clickId: string | null }>();
+    await waitFor(async () => (await opened()).clickId === clickId, { what: 'the click to the app store' });
+    const erasure = await catalog.erasures.accept(workspaceId, { externalId: 'deleted', customerIds: [] }, 'delete');
+    await catalog.erasures.addFound(erasure, { clickIds: [clickId] });
+    await waitFor(() => catalog.erasures.people.peek()?.modeOfClickId(workspaceId, clickId), { what: 'the erasure' });
+    expect(await opened()).toEqual({ clickId: null, link: null });
+  });
+
   it.each([
     ['an empty domain', { dubDomain: '' }],
     ['no domain', { dubDomain: null }],

@@ -192,11 +192,12 @@ export function createBrowserReports(deps: TrackDeps, limits: Pick<NetworkLimits
   async function firstOpen(names: HostNames, request: ReportRequest): Promise<TrackOpenResponse> {
     const { clientAddress } = readReport(request, undefined);
     const click = await orNotRecorded('click to an app store', findAppStoreClick(names, clientAddress));
+    const isDeleted = click !== undefined && isDeletedClick(erased, click.workspaceId, click.clickId);
     const link = click && (await orNotRecorded('link look-up', catalog.links.get(click.workspaceId, click.linkId)));
     // The link may have been locked, disabled or expired since the click.
     const mayIdentify = link !== undefined && (await signalOf(link, request)) === 'ignore';
     const isOpen = mayIdentify && (await admission.isOpen(link));
-    return click !== undefined && isOpen
+    return click !== undefined && isOpen && !isDeleted
       ? { clickId: click.clickId, link: openedLink(link) }
       : { clickId: null, link: null };
   }
