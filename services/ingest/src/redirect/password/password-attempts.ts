@@ -28,7 +28,7 @@ const LIMIT_UNDER_ATTACK = 5;
 /** Limits how often passwords of links can be guessed. */
 export interface PasswordAttempts {
   /**
-   * Counts a wrong password as an attempt, unless it is refused. A correct one is only checked against the limits, after all earlier
+   * Counts a wrong password as an attempt; a refused one counts for its network only. A correct one is only checked against the limits, after all earlier
    * attempts.
    *
    * @param address of the visitor

@@ -14,7 +14,8 @@ export interface NetworkLimits {
   /** The same for `/track/lead/client` and `/track/sale/client`. */
   readonly countPageConversion: CallCounter;
   /**
-   * Counts events against the number that one network may record per workspace and day. Events that this limit refuses are not counted.
+   * Counts events against the number that one network may record per workspace and day. The events of a refused call with several are taken
+   * off again; a refused single event is counted, beyond the limit.
    *
    * @throws ApiError rate_limit_exceeded
    */
@@ -64,7 +65,7 @@ export function createNetworkLimits({ rateLimiter, now }: NetworkLimitsOptions):
       const key = `${workspace.id} ${limitedNetwork(address)}`;
       const counted = await rateLimiter.take(key, DAILY_EVENTS_BUCKET, limit, DAY_SECONDS, events);
       if (counted.allowed) return;
-      // A call with many events must not use up what is left for those with one.
+      // A call with many events must not use up what is left for those with one. That of one event leaves nothing to use up.
       if (events > 1) await rateLimiter.giveBack(key, DAILY_EVENTS_BUCKET, DAY_SECONDS, events);
       const { retryAfterSeconds } = counted;
       const message = `Too many events: one network may record ${limit} a day in this workspace without a secret key. Retry in ${retryAfterSeconds} s.`;
