@@ -133,7 +133,9 @@ function ttlStatements(
   const statements: string[] = [];
   if (current.eventDays !== eventDays || (isCluster && changesAddresses)) {
     const expiry = isCluster ? afterMonth : after;
-    statements.push(eventDays === undefined ? `${alter} REMOVE TTL` : `${alter} MODIFY TTL ${expiry(eventDays)}`);
+    if (eventDays !== undefined) statements.push(`${alter} MODIFY TTL ${expiry(eventDays)}`);
+    // ClickHouse refuses to remove a TTL that a table does not have.
+    else if (current.eventDays !== undefined) statements.push(`${alter} REMOVE TTL`);
     // With `ttl_only_drop_parts`, ClickHouse would not rewrite parts to empty expired addresses.
     if (isCluster && hasAddresses)
       statements.push(`${alter} MODIFY SETTING ttl_only_drop_parts = ${addressDays === undefined ? 1 : 0}`);

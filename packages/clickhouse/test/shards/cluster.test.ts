@@ -188,6 +188,29 @@ test('what workspaces should not have any more is deleted on every shard, by one
   expect(await one('SELECT count() FROM click_events WHERE workspace_id IN (840, 1682) AND link_id = 5')).toBe('3');
 });
 
+test('addresses expire where events are kept for ever, and no more when the setting is removed, also in a repetition of half of that', async () => {
+  const { cluster } = nodes;
+  const areRewritten = () =>
+    client.rows({
+      query: `SELECT count() FROM system.tables WHERE database = currentDatabase() AND name IN ('click_events_local', 'lead_events_local', 'sale_events_local')
+        AND create_table_query LIKE '%toIntervalDay(30)%ttl_only_drop_parts = 0%' AND engine_full NOT LIKE '% TTL %'`,
+    });
+  await applyRetention(client, { cluster, addressDays: 30 });
+  expect(await areRewritten()).toEqual([['3']]);
+  expect(await applyRetention(client, { cluster, addressDays: 30 })).toEqual([]);
+  await applyRetention(client, { cluster, addressDays: 30, eventDays: 400 });
+  const command = client.command.bind(client);
+  const killed = vi.spyOn(client, 'command').mockImplementation(async (statement) => {
+    await command(statement);
+    throw new Error('killed');
+  });
+  await expect(applyRetention(client, { cluster })).rejects.toThrow('killed');
+  killed.mockRestore();
+  await applyRetention(client, { cluster });
+  expect(await areRewritten()).toEqual([['0']]);
+  expect(await applyRetention(client, { cluster })).toEqual([]);
+});
+
 test('expired events are dropped by the month with what was counted of them, and rewritten for addresses only', async () => {
   const expiry = async (table: string) =>
     one(
