@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { groupBy } from '@waymark/contract';
 import { type ClickHouseClient, optionsOf } from '../client.js';
 import { isInfrastructureError } from '../infrastructure-error.js';
 import { quoteIdentifier } from '../quote-identifier.js';
@@ -30,7 +31,7 @@ const RETRY_MS = 100;
  * The replicas that have all rows which were inserted into their shard before `since` (epoch seconds): they have taken every entry that the
  * log of the shard had at that time, and the inserts that they have not fetched yet are younger.
  *
- * @param logEnds number of the last log entry at that time, by path
+ * @param logEnds number of the last log entry at that time or later, of every path
  * @param acceptsEmptyLogs whether a log without entries counts as complete: `system.replicas` shows the same for a log with one entry that
  *   no replica has read
  */
@@ -170,20 +171,24 @@ export async function findCompleteReplicas(
   const { waitMs = WAIT_MS, retryMs = RETRY_MS, signal } = table;
   const shards = await countShards(client, table);
   const since = table.since ?? (await serverTime(client, signal));
-  let states = await readStates(client, table);
   const logEnds = new Map<string, number>();
-  for (const { path, logEnd } of states) logEnds.set(path, Math.max(logEnd, logEnds.get(path) ?? 0));
+  const readComplete = async (acceptsEmptyLogs: boolean) => {
+    const states = await readStates(client, table);
+    // Of each shard the first read counts in which one of its replicas answers: at the earlier ones its log was no longer than now.
+    for (const [path, replicas] of groupBy(states, (state) => state.path))
+      if (!logEnds.has(path)) logEnds.set(path, Math.max(...replicas.map(({ logEnd }) => logEnd)));
+    return caughtUp(states, since, logEnds, acceptsEmptyLogs);
+  };
   const shardsOf = (some: readonly ReplicaState[]) => new Set(some.map(({ path }) => path)).size;
   const startedMs = performance.now();
   let waitedMs = 0;
-  let complete = caughtUp(states, since, logEnds);
+  let complete = await readComplete(false);
   while (shardsOf(complete) < shards) {
     if (waitedMs >= waitMs) return undefined;
     await delay(retryMs, undefined, { signal });
     // Timers may end a fraction of a millisecond early.
     waitedMs = Math.ceil(performance.now() - startedMs);
-    states = await readStates(client, table);
-    complete = caughtUp(states, since, logEnds, waitedMs >= EMPTY_LOG_MS);
+    complete = await readComplete(waitedMs >= EMPTY_LOG_MS);
   }
   return (servers) => shardsOf(complete.filter(({ server }) => servers.has(server))) === shards;
 }

@@ -19,7 +19,7 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@waymark/test-kit';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createEventTable, type EventTable } from '../../src/writer/event-table.js';
 import { soleManifest } from '../alone.js';
 import { startWriterFixture, type WriterFixture } from './writer-fixture.js';
@@ -135,6 +135,23 @@ describe('whether a row is stored already', () => {
     await expect(find(row, 0)).rejects.toThrow(refused);
     await setState(0, {});
     expect([...(await find(row, 0))]).toEqual([]);
+  });
+
+  test('is not answered by a replica that is behind, if it answers first when both replicas of its shard have been away', async () => {
+    await setState(2, { expired: 1 });
+    await setState(3, { expired: 1 });
+    const rows = client().rows.bind(client());
+    let reads = 0;
+    const returning = vi.spyOn(client(), 'rows').mockImplementation(async (query) => {
+      const answer = await rows(query);
+      if (query.query.includes('system.replicas') && ++reads === 1) await setState(3, { pointer: 5, end: 7 });
+      return answer as never;
+    });
+    await expect(find(click(SECOND), 500)).rejects.toThrow('no replica of a shard');
+    expect(reads).toBeGreaterThan(1);
+    await setState(3, { pointer: 8, end: 7 });
+    expect([...(await find(click(SECOND), 500))]).toEqual([]);
+    returning.mockRestore();
   });
 
   test('is answered as soon as one is', async () => {
