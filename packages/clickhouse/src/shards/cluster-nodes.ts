@@ -1,4 +1,4 @@
-import { type ClickHouseClient, createClickHouseClient, optionsOf } from '../client.js';
+import { type ClickHouseClient, type ClickHouseOptions, createClickHouseClient, optionsOf } from '../client.js';
 
 /** A server of a cluster, with a client that is connected to it alone. */
 export interface ShardNode {
@@ -12,9 +12,29 @@ export interface ShardNode {
 /** A day: in effect no limit, because copies and deletions may take hours. */
 const REQUEST_TIMEOUT_MS = 24 * 3_600_000;
 
+/** The URL of a server: that of another one, with a host name or an IP address as in `remote_servers`, where IPv6 has no brackets. */
+export function urlAt(url: string, host: string): URL {
+  const other = new URL(url);
+  other.hostname = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return other;
+}
+
+/** Reads what a server has only once. Its database `system` exists also before the tables have one. */
+async function serverId(options: ClickHouseOptions): Promise<string> {
+  const client = createClickHouseClient({ ...options, database: 'system' });
+  try {
+    const [row] = await client.rows<[string]>({ query: 'SELECT toString(serverUUID())' });
+    return String(row?.[0]);
+  } finally {
+    await client.close();
+  }
+}
+
 /**
- * Creates a client for each server of a cluster: with the server's host name of `remote_servers`, and the scheme, port and user of the
- * given client. The caller closes the clients.
+ * Creates a client for each server of a cluster: with the server's host of `remote_servers`, and the scheme, port and user of the given
+ * client. The caller closes the clients.
+ *
+ * @throws Error when two of them reach the same database of the same server, as where servers differ in their ports only
  */
 export async function connectNodes(client: ClickHouseClient, cluster: string): Promise<ShardNode[]> {
   const options = optionsOf(client);
@@ -23,19 +43,29 @@ export async function connectNodes(client: ClickHouseClient, cluster: string): P
       WHERE cluster = {cluster:String} ORDER BY shard_num, replica_num`,
     parameters: { cluster },
   });
-  return rows.map(([shard, host, replica, database]) => {
-    const url = new URL(options.url);
-    url.hostname = host;
+  const servers = rows.map(([shard, host, replica, database]) => {
+    const url = urlAt(options.url, host);
     return {
       shard,
       name: `shard ${shard}, replica ${replica} (${url.host})`,
-      client: createClickHouseClient({
+      options: {
         ...options,
         url: url.href,
         database: database || options.database,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         isCompressed: false,
-      }),
+      },
     };
   });
+  const reached = new Map<string, string>();
+  for (const { name, options: ofServer } of servers) {
+    const id = `${await serverId(ofServer)} ${ofServer.database}`;
+    const other = reached.get(id);
+    if (other !== undefined)
+      throw new Error(
+        `${other} and ${name} are the same server: each is connected to at its host in remote_servers, with the port of CLICKHOUSE_URL`,
+      );
+    reached.set(id, name);
+  }
+  return servers.map(({ options: ofServer, ...server }) => ({ ...server, client: createClickHouseClient(ofServer) }));
 }

@@ -12,6 +12,7 @@ import {
   migrate,
   moveShard,
 } from '../../src/index.js';
+import { urlAt } from '../../src/shards/cluster-nodes.js';
 import { firstPlacement } from '../../src/shards/placement.js';
 import { definitions } from '../move/populate.js';
 
@@ -64,6 +65,26 @@ describe('rows are placed by logical shards', () => {
       definitions(nodeClients[index] as ClickHouseClient, nodes.databases[index] ?? '');
     expect(await definitionsOf(2)).toEqual(await definitionsOf(1));
     expect((await listShards(client, nodes)).shards.map(({ logical }) => logical.length)).toEqual([420, 420, 0]);
+  });
+
+  test('an IPv6 address of a server is part of its URL, and two servers that are reached as one are refused', async () => {
+    const hosts = ['fd00::1', '[fd00::1]', 'ch1.internal', '10.0.0.2'];
+    expect(hosts.map((host) => urlAt('http://user@localhost:8123/', host).href)).toEqual([
+      'http://user@[fd00::1]:8123/',
+      'http://user@[fd00::1]:8123/',
+      'http://user@ch1.internal:8123/',
+      'http://user@10.0.0.2:8123/',
+    ]);
+    const rows = client.rows.bind(client);
+    const sameDatabases = vi.spyOn(client, 'rows').mockImplementation(async (query) => {
+      const answer = (await rows(query)) as unknown[][];
+      const ofNodes = query.query.includes('default_database');
+      return (ofNodes ? answer.map((row) => [...row.slice(0, 3), nodes.databases[0]]) : answer) as never;
+    });
+    const move = moveShard(client, { cluster: nodes.cluster, logical: 1, to: 3 });
+    await expect(move).rejects.toThrow(/^shard 1, .* and shard 2, .* are the same server: /);
+    sameDatabases.mockRestore();
+    expect((await listShards(client, nodes)).move).toBeUndefined();
   });
 
   test('every table has the placement as its key, measurements a hash of their columns, and a repetition changes nothing', async () => {
