@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '../client.js';
 import type { RenderTarget } from '../migrations/render.js';
+import { takeSchemaLease } from '../migrations/schema-lease.js';
 import { quoteIdentifier } from '../quote-identifier.js';
 import { type Placement, shardingKey } from './placement.js';
 import { readPlacement, writeFirstPlacement } from './placement-store.js';
@@ -14,37 +15,49 @@ export async function shardedTables(client: ClickHouseClient): Promise<string[]>
   return rows.map(([name]) => name);
 }
 
-/** The names of those `Distributed` tables of a server whose sharding key follows none of the placements. */
-export async function tablesPlacedOtherwise(
-  client: ClickHouseClient,
-  ...placements: readonly Placement[]
-): Promise<string[]> {
-  const tables = await client.rows<[name: string, engine: string]>({
+type DistributedTable = readonly [name: string, engine: string];
+
+async function distributedTables(client: ClickHouseClient): Promise<DistributedTable[]> {
+  return client.rows<[name: string, engine: string]>({
     query:
       "SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed' ORDER BY name",
   });
-  return tables
-    .filter(([name, engine]) => !placements.some((one) => engine.endsWith(`, ${shardingKey(name, one)})`)))
-    .map(([name]) => name);
+}
+
+const follows = ([name, engine]: DistributedTable, placement: Placement) =>
+  engine.endsWith(`, ${shardingKey(name, placement)})`);
+
+/** The names of those `Distributed` tables of a server whose sharding key does not follow the placement. */
+export async function tablesPlacedOtherwise(client: ClickHouseClient, placement: Placement): Promise<string[]> {
+  const tables = await distributedTables(client);
+  return tables.filter((table) => !follows(table, placement)).map(([name]) => name);
+}
+
+/** What {@link placeTables} does. */
+interface TablePlacement {
+  readonly cluster: string;
+  readonly placement: Placement;
+  /** The servers on which tables are looked for that do not follow the placement. */
+  readonly servers: readonly ClickHouseClient[];
+  /** Throws when the caller has lost the lease on the schema, as the placement may have changed then. */
+  readonly assertHeld: () => void;
 }
 
 /**
  * Replaces the `Distributed` tables that do not follow the placement on all servers of the cluster, so that they send rows and reads to the
  * shards of the placement.
  *
- * @param servers the servers on which such tables are looked for
  * @returns the names of the replaced tables
  */
 export async function placeTables(
   client: ClickHouseClient,
-  cluster: string,
-  placement: Placement,
-  servers: readonly ClickHouseClient[] = [client],
+  { cluster, placement, servers, assertHeld }: TablePlacement,
 ): Promise<string[]> {
   const found = await Promise.all(servers.map((server) => tablesPlacedOtherwise(server, placement)));
   const tables = [...new Set(found.flat())];
   const on = quoteIdentifier(cluster);
   for (const table of tables) {
+    assertHeld();
     const engine = `Distributed(${on}, currentDatabase(), ${table}_local, ${shardingKey(table, placement)})`;
     await client.command({ query: `CREATE OR REPLACE TABLE ${table} ON CLUSTER ${on} AS ${table} ENGINE = ${engine}` });
   }
@@ -64,15 +77,25 @@ async function hasRows(client: ClickHouseClient): Promise<boolean> {
  * Stores the first placement of a cluster if it has none, and makes its tables follow the stored placement. Idempotent, so that it can run
  * at every start, after the migrations. On one server it does nothing.
  *
+ * Where a table is to be replaced, it holds the lease on the schema, because a move changes the placement and the tables: like a migration, it
+ * waits until the logical shard that is moving is done. A start with nothing to do needs no lease, so that it does not wait for hours.
+ *
  * @returns the names of the tables that were changed
  */
 export async function applyPlacement(client: ClickHouseClient, { cluster }: RenderTarget): Promise<readonly string[]> {
-  if (cluster === undefined) return [];
-  if ((await readPlacement(client, { cluster })) === undefined) {
-    await writeFirstPlacement(client, { cluster }, await hasRows(client));
+  if (cluster === undefined || (await isPlacementApplied(client, { cluster }))) return [];
+  const lease = await takeSchemaLease(client, { cluster });
+  try {
+    if ((await readPlacement(client, { cluster })) === undefined) {
+      await writeFirstPlacement(client, { cluster }, await hasRows(client));
+    }
+    const stored = await readPlacement(client, { cluster });
+    if (stored === undefined) return [];
+    const assertHeld = () => lease.assertHeld();
+    return await placeTables(client, { cluster, placement: stored.shards, servers: [client], assertHeld });
+  } finally {
+    await lease.release();
   }
-  const stored = await readPlacement(client, { cluster });
-  return stored === undefined ? [] : placeTables(client, cluster, stored.shards);
 }
 
 /**
@@ -84,10 +107,12 @@ export async function applyPlacement(client: ClickHouseClient, { cluster }: Rend
  */
 export async function isPlacementApplied(client: ClickHouseClient, { cluster }: RenderTarget): Promise<boolean> {
   if (cluster === undefined) return true;
+  // Before the placement, which then accepts also what a move changes in these tables from now on.
+  const tables = await distributedTables(client);
   const stored = await readPlacement(client, { cluster });
   if (stored === undefined) return false;
   const { shards, move } = stored;
   const accepted =
     move === undefined ? [shards] : [move.from, move.to].map((shard) => shards.with(move.logical, shard));
-  return (await tablesPlacedOtherwise(client, ...accepted)).length === 0;
+  return tables.every((table) => accepted.some((placement) => follows(table, placement)));
 }

@@ -229,7 +229,9 @@ class ShardMove {
     if (stored === undefined) throw new Error('the placement is gone');
     // On all servers, because a command that was killed may have changed a table on some of them.
     const servers = this.#nodes.map(({ client }) => client);
-    await placeTables(this.#client, cluster, stored.shards, servers);
+    await placeTables(this.#client, {
+      ...{ cluster, placement: stored.shards, servers, assertHeld: this.#assertHeld },
+    });
     for (const { client, name } of this.#nodes) {
       const [table] = await tablesPlacedOtherwise(client, stored.shards);
       if (table !== undefined)

@@ -8,12 +8,15 @@ import {
   countExpired,
   createClickHouseClient,
   deleteExpired,
+  isPlacementApplied,
   listShards,
   migrate,
   moveShard,
 } from '../../src/index.js';
+import { takeSchemaLease } from '../../src/migrations/schema-lease.js';
 import { urlAt } from '../../src/shards/cluster-nodes.js';
 import { firstPlacement } from '../../src/shards/placement.js';
+import { writePlacement } from '../../src/shards/placement-store.js';
 import { definitions } from '../move/populate.js';
 
 /** Statements run on the embedded engine: three nodes, of which the third is added later. */
@@ -161,6 +164,26 @@ describe('rows are placed by logical shards', () => {
       killed.mockRestore();
       expect(await moveShard(client, move)).toMatchObject({ logical: 2, from: 1, to: 2 });
       expect(await moveShard(client, { ...move, to: 1 })).toMatchObject({ logical: 2, from: 2, to: 1 });
+    });
+
+    test('a start replaces no table during a move, and otherwise waits for the lease and reads the placement then', async () => {
+      const target = { cluster: nodes.cluster };
+      const lease = await takeSchemaLease(client, target);
+      await writePlacement(client, target, { logical: 5, shard: 1, other: 2, step: 'switching' });
+      expect(await applyPlacement(client, nodes)).toEqual([]);
+      await client.command({
+        query: `CREATE OR REPLACE TABLE names AS names ENGINE = Distributed(${nodes.cluster}, currentDatabase(), names_local, workspace_id)`,
+      });
+      const owners = async () => Number(await one('SELECT uniqExact(owner) FROM schema_migration_leases'));
+      const before = await owners();
+      const start = applyPlacement(client, nodes);
+      await Promise.race([start, waitFor(async () => (await owners()) > before, { what: 'the start to wait' })]);
+      await writePlacement(client, target, { logical: 5, shard: 3, other: 0, step: '' });
+      await lease.release();
+      expect(await start).toContain('names');
+      expect(await isPlacementApplied(client, nodes)).toBe(true);
+      await writePlacement(client, target, { logical: 5, shard: 2, other: 0, step: '' });
+      await applyPlacement(client, nodes);
     });
 
     test('a logical shard moves to the added one with its names, and every node reads it there', async () => {
