@@ -243,6 +243,19 @@ describe('a logical shard is moved', () => {
   });
 });
 
+test('the same command removes a fence that was added when the move had ended, by a command that had stood still', async () => {
+  const [to] = nodes.databases;
+  const onNode = createClickHouseClient({ url: nodes.url, database: to ?? '' });
+  const check = `CHECK NOT (workspace_id % 840 = ${MOVED})`;
+  await onNode.command({ query: `ALTER TABLE links_local ADD CONSTRAINT shard_is_moved ${check}` });
+  await onNode.close();
+  expect(await runCommand(env, 'shards', 'move', String(MOVED), '--to', '1')).toMatchObject({
+    code: 0,
+    stderr: `on shard 1 already: ${MOVED}\n`,
+  });
+  expect(await number(FENCED, to)).toBe(0);
+});
+
 describe('logical shards are moved', () => {
   // Every table was moved above.
   beforeAll(async () => {

@@ -41,6 +41,21 @@ export interface ShardMoveReport {
 /** Name of the constraint by which tables refuse rows of a logical shard while it is moved. */
 const FENCE = 'shard_is_moved';
 
+/** Removes the fence from those tables of a server, and of the other replicas of its shard, that have it. */
+async function liftFence({ client }: ShardNode, assertHeld: () => void): Promise<void> {
+  const fenced = await client.rows<[string]>({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND create_table_query LIKE '%CONSTRAINT ${FENCE} %'
+      ORDER BY name`,
+  });
+  for (const [table] of fenced) {
+    assertHeld();
+    await client.command({
+      query: `ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS ${FENCE}`,
+      clickhouse_settings: { alter_sync: '2' },
+    });
+  }
+}
+
 /** Tables whose rows never change. Reads of them always name a workspace, so rows left at the old shard are not seen. */
 const isEvents = (table: string) => table.endsWith('_events');
 
@@ -60,19 +75,26 @@ export async function moveShard(client: ClickHouseClient, options: ShardMoveOpti
     nodes = await connectNodes(client, cluster);
     // Servers execute statements ON CLUSTER one after the other, so this one waits for a mutation that a server has still to begin.
     for (const query of bookkeepingTables({ cluster }).slice(0, 1)) await client.command({ query });
-    const move = await begin(client, options, nodes);
-    return await new ShardMove(client, options, nodes, move, () => lease.assertHeld()).run();
+    const assertHeld = () => lease.assertHeld();
+    const move = await begin(client, options, nodes, assertHeld);
+    return await new ShardMove(client, options, nodes, move, assertHeld).run();
   } finally {
     await Promise.all(nodes.map((node) => node.client.close()));
     await lease.release().catch(() => undefined);
   }
 }
 
-/** Stores the beginning of a new move, or returns the unfinished one if it is the same. @throws ShardMoveError */
+/**
+ * Stores the beginning of a new move, or returns the unfinished one if it is the same. Before a new one it removes fences that are left: a command
+ * that stood still and had lost its lease may have added one after another command had finished its move.
+ *
+ * @throws ShardMoveError
+ */
 async function begin(
   client: ClickHouseClient,
   { cluster, logical, to }: ShardMoveOptions,
   nodes: readonly ShardNode[],
+  assertHeld: () => void,
 ): Promise<UnfinishedMove> {
   const stored = await readPlacement(client, { cluster });
   if (stored === undefined) throw new ShardMoveError('the cluster has no placement yet: run `npx waymark migrate up`');
@@ -86,6 +108,7 @@ async function begin(
   const from = stored.shards[logical];
   if (from === undefined) throw new ShardMoveError(`logical shards are 0 to ${LOGICAL_SHARDS - 1}`);
   if (!nodes.some(({ shard }) => shard === to)) throw new ShardMoveError(`the cluster ${cluster} has no shard ${to}`);
+  for (const node of nodes) await liftFence(node, assertHeld);
   if (from === to) throw new ShardThereError(`logical shard ${logical} is on shard ${to} already`);
   await writePlacement(client, { cluster }, { logical, shard: from, other: to, step: 'copying' });
   return { logical, from, to, step: 'copying' };
@@ -141,7 +164,7 @@ class ShardMove {
         assertHeld: this.#assertHeld,
         onWait: this.#options.onWait,
       });
-      await this.#liftFence(to, written);
+      await this.#liftFence(to);
       await untilEnded(this.#replicasOf(to), 'Insert');
       for (const table of events) await this.#copy(table);
       await this.#fence(from, written);
@@ -157,8 +180,8 @@ class ShardMove {
     if (step === 'copying') await this.#recordStep({ logical, shard: to, other: from, step: 'switching' });
     await this.#switch();
     await this.#delete(others);
-    await this.#liftFence(from, written);
-    await this.#liftFence(to, written);
+    await this.#liftFence(from);
+    await this.#liftFence(to);
     await this.#delete(events);
     await this.#recordStep({ logical, shard: to, other: 0, step: '' });
     return { logical, from, to, rows };
@@ -202,6 +225,7 @@ class ShardMove {
   async #fence(shard: number, tables: readonly string[]): Promise<void> {
     const { client } = this.#firstReplicaOf(shard);
     for (const table of tables) {
+      this.#assertHeld();
       const check = `NOT (${isOfLogicalShard(table, this.#move.logical)})`;
       await client.command({
         query: `ALTER TABLE ${table}_local ADD CONSTRAINT IF NOT EXISTS ${FENCE} CHECK ${check}`,
@@ -211,15 +235,8 @@ class ShardMove {
     await untilEnded(this.#replicasOf(shard), 'Insert');
   }
 
-  /** Removes the fence. */
-  async #liftFence(shard: number, tables: readonly string[]): Promise<void> {
-    const { client } = this.#firstReplicaOf(shard);
-    for (const table of tables) {
-      await client.command({
-        query: `ALTER TABLE ${table}_local DROP CONSTRAINT IF EXISTS ${FENCE}`,
-        clickhouse_settings: { alter_sync: '2' },
-      });
-    }
+  #liftFence(shard: number): Promise<void> {
+    return liftFence(this.#firstReplicaOf(shard), this.#assertHeld);
   }
 
   /** Makes every server use the new shard, and waits until statements that may still use the old one have ended. */

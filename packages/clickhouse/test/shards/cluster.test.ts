@@ -166,6 +166,27 @@ describe('rows are placed by logical shards', () => {
       expect(await moveShard(client, { ...move, to: 1 })).toMatchObject({ logical: 2, from: 2, to: 1 });
     });
 
+    test('a command that stood still until its lease had ended fences no table and places none', async () => {
+      const target = { cluster: nodes.cluster };
+      const row = { logical: 2, shard: 2, other: 1 };
+      await writePlacement(client, target, { ...row, step: 'switching' });
+      const rows = client.rows.bind(client);
+      const now = performance.now.bind(performance);
+      const clock = vi.spyOn(performance, 'now');
+      const standing = vi.spyOn(client, 'rows').mockImplementation(async (query) => {
+        // The last read before the fences.
+        if (query.query.includes('MaterializedView')) clock.mockImplementation(() => now() + 60_000);
+        return (await rows(query)) as never;
+      });
+      await expect(moveShard(client, { ...target, logical: 2, to: 2 })).rejects.toThrow('the lease on the schema');
+      clock.mockRestore();
+      standing.mockRestore();
+      const fenced =
+        "SELECT count() FROM system.tables WHERE database LIKE 'waymark_node_%' AND create_table_query LIKE '%shard_is_moved%'";
+      expect(await one(fenced)).toBe('0');
+      await writePlacement(client, target, { ...row, shard: 1, other: 0, step: '' });
+    });
+
     test('a start replaces no table during a move, and otherwise waits for the lease and reads the placement then', async () => {
       const target = { cluster: nodes.cluster };
       const lease = await takeSchemaLease(client, target);

@@ -131,7 +131,8 @@ export function moveShards(logical: readonly string[], { to }: { readonly to: Ra
     if (there.length > 0) printThere(there);
     const moves: ShardMoveReport[] = [];
     const onWait = waitPrinter();
-    for (const number of left) {
+    // With nothing left to move, one of those that are there is tried: that removes the fences which a command that stood still may have left.
+    for (const number of left.length > 0 ? left : there.slice(0, 1)) {
       try {
         const report = await moveShard(client, { cluster, logical: number, to: shard, onWait });
         printMessage(reportLine(report));
@@ -139,6 +140,7 @@ export function moveShards(logical: readonly string[], { to }: { readonly to: Ra
       } catch (err) {
         // Moved by another run of the command, for whose end this one has waited.
         if (!(err instanceof ShardThereError)) throw err;
+        if (there.includes(number)) continue;
         printThere([number]);
         there.push(number);
       }
