@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '../client.js';
+import { assertReplicated } from '../shards/replica-paths.js';
 import { recordApplied, runStatements } from './apply-file.js';
 import {
   type AppliedMigration,
@@ -41,7 +42,8 @@ export interface MigrationStatus {
  * statement fails while a server of a cluster is away. Only one runner works at a time; the others wait. A file is recorded as applied after
  * its last statement, so after a kill the file is repeated from its first statement: every statement must be idempotent (`IF NOT EXISTS`).
  *
- * @throws Error when an applied file has changed, a statement fails, or the database holds an unfinished move
+ * @throws Error when an applied file has changed, a statement fails, the database holds an unfinished move, or servers of a shard have tables that
+ *   are no replicas of each other
  */
 export async function migrate(client: ClickHouseClient, options: MigrateOptions = {}): Promise<MigrationReport> {
   const files = await readMigrationFiles(options.directory ?? MIGRATIONS_DIRECTORY);
@@ -58,6 +60,9 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions 
     if (stillMissing.length > 0) await refuseUnfinishedMove(client);
     for (const file of stillMissing) {
       await runStatements(client, file, { cluster: options.cluster, lease });
+      // Before the last file is recorded, so that a repetition checks it again.
+      if (options.cluster !== undefined && file === stillMissing.at(-1))
+        await assertReplicated(client, { cluster: options.cluster });
       await recordApplied(client, file, options);
     }
     return { applied: stillMissing.map((file) => file.name), alreadyApplied: files.length - stillMissing.length };

@@ -10,8 +10,11 @@ export interface RenderTarget {
  */
 const DEDUPLICATION_WINDOW = 10_000;
 const DEDUPLICATION_SECONDS = 7 * 24 * 3600;
-/** `{uuid}`, `{shard}` and `{replica}` are macros of the server. */
-export const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
+/**
+ * `{shard}` and `{replica}` are macros of the server, `{uuid}` that of the table, which is the same on all servers, and new with each statement that
+ * creates it: the tables of servers are replicas of each other only if one statement has created them (`addServers` uses the path of the others).
+ */
+const REPLICA_PATH = "'/clickhouse/tables/{uuid}/{shard}', '{replica}'";
 
 /**
  * On a cluster, events expire by dropping whole partitions, so these are months. On one server they are years, because twelve times as many

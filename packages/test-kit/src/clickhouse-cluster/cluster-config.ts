@@ -12,7 +12,7 @@ export const SESSIONS = 36;
 export const TEST_CLUSTER = 'test_cluster';
 /** The database in which replicated tables are created unchanged: the engine checks them and their paths in Keeper, but cannot write to them. */
 export const KEEPER_CHECK = 'replicated';
-/** A table in the database of each node that is read in place of the node's `system.replicas`. Tests insert its rows. */
+/** A table in the database of each node that is read in place of the node's `system.replicas`. Tests may replace its rows. */
 export const REPLICAS = 'test_replicas';
 const DATABASE = 'waymark_node_';
 const NODE_DATABASE = /\bwaymark_node_\d+\b/g;
@@ -55,12 +55,37 @@ const ON_CLUSTER = new RegExp(` ON CLUSTER [\`"]?${TEST_CLUSTER}[\`"]?`, 'g');
 /** Whether a statement is ON CLUSTER, for all nodes. */
 export const isForAll = (sql: string) => sql.search(ON_CLUSTER) >= 0;
 
-/** A statement ON CLUSTER as each server runs it: without ON CLUSTER, and with the values of its macros. */
-export function ddlOn(node: ClusterNode, sql: string): string {
-  const table = /\bTABLE (?:IF NOT EXISTS )?[`"]?(\w+)/i.exec(sql)?.[1] ?? '';
-  const macros = { uuid: table, shard: String(node.shard), replica: String(node.replica), database: DATABASE };
+/** The path in Keeper, and the name of the replica, that a statement gives to a replicated table. */
+export function replicaOf(sql: string): { readonly table: string; readonly path: string; readonly replica: string } {
+  const [, path = '', replica = ''] = /\bENGINE = Replicated\w+\('([^']*)', '([^']*)'/.exec(sql) ?? [];
+  return { table: /\bTABLE (?:IF NOT EXISTS )?[`"]?(\w+)/i.exec(sql)?.[1] ?? '', path, replica };
+}
+
+/**
+ * A statement that changes the schema as a server runs it: without ON CLUSTER, and with the values of its macros.
+ *
+ * @param uuid of the table, which is new in each statement ON CLUSTER, and the same on all servers; undefined: the statement is for one server
+ * @throws Error for `{uuid}` without ON CLUSTER, as servers do
+ */
+export function ddlOn(node: ClusterNode, sql: string, uuid: string | undefined): string {
+  if (uuid === undefined && sql.includes('{uuid}'))
+    throw new Error("Code: 36. DB::Exception: Macro 'uuid' is supported only for ON CLUSTER queries. (BAD_ARGUMENTS)");
+  const macros = { uuid, shard: String(node.shard), replica: String(node.replica), database: DATABASE };
   const own = sqlOn(node, sql.replace(ON_CLUSTER, ''));
-  return own.replace(/\{(uuid|shard|replica|database)\}/g, (_, name: keyof typeof macros) => macros[name]);
+  return own.replace(/\{(uuid|shard|replica|database)\}/g, (_, name: keyof typeof macros) => macros[name] ?? '');
+}
+
+const REPLICA = String.raw`\'/clickhouse/tables/{uuid}/{shard}\', \'{replica}\'`;
+/** The definition of a table as a server prints it: there it is replicated. */
+const DEFINITION = String.raw`replaceRegexpOne(
+  replaceRegexpOne(create_table_query, 'ENGINE = (\\w*MergeTree)\\(', 'ENGINE = Replicated\\1(${REPLICA}, '),
+  'ENGINE = (\\w*MergeTree)( |$)', 'ENGINE = Replicated\\1(${REPLICA})\\2')`;
+
+/** A read that a client sends to a node: it sees the replicas of the node, and definitions of replicated tables. */
+export function readOn(node: ClusterNode, sql: string): string {
+  return sql
+    .replaceAll(/\b(FROM|JOIN) system\.replicas\b/g, `$1 ${databaseOf(node)}.${REPLICAS}`)
+    .replaceAll(/\bcreate_table_query\b/g, () => DEFINITION);
 }
 
 const element = (name: string, ...content: string[]) => `<${name}>${content.join('\n')}</${name}>`;

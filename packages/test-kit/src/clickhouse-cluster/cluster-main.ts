@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo, createServer, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -13,7 +14,9 @@ import {
   isReplicated,
   KEEPER_CHECK,
   REPLICAS,
+  readOn,
   refusedTable,
+  replicaOf,
   SESSIONS,
   sqlOn,
   withoutReplication,
@@ -86,30 +89,74 @@ engine = new Engine(loadNativeEngine(), {
   },
 });
 
-const runQuietly = (sql: string, database?: string) =>
-  engine.run(
-    { sql, data: Buffer.alloc(0), database, format: 'Null', settings: new Map(), parameters: new Map() },
-    never,
-  );
+const runQuietly = (sql: string, database?: string, format = 'Null') =>
+  engine.run({ sql, data: Buffer.alloc(0), database, format, settings: new Map(), parameters: new Map() }, never);
 await runQuietly(`CREATE DATABASE ${KEEPER_CHECK}`);
+
+/** Creates a replicated table on a node as a plain one that says where its replica is. @param sql the statement with the values of its macros */
+async function createReplicated(node: ClusterNode, statement: Statement, sql: string, signal: AbortSignal) {
+  const { table, path, replica } = replicaOf(sql);
+  const { bytes } = await runQuietly(`EXISTS TABLE ${table}`, databaseOf(node), 'TSVRaw');
+  if (bytes.toString() !== '0\n') return engine.run({ ...statement, sql: withoutReplication(sql) }, signal);
+  await engine.run({ ...statement, sql, database: KEEPER_CHECK }, signal);
+  const result = await engine.run({ ...statement, sql: withoutReplication(sql) }, signal);
+  await runQuietly(
+    `ALTER TABLE ${REPLICAS} DELETE WHERE table = '${table}' SETTINGS mutations_sync = 1`,
+    databaseOf(node),
+  );
+  await runQuietly(
+    `INSERT INTO ${REPLICAS} (database, table, zookeeper_path, replica_name) SELECT currentDatabase(), '${table}', '${path}', '${replica}'`,
+    databaseOf(node),
+  );
+  return result;
+}
+
+/** Runs a statement of a client on one node. @param uuid see {@link ddlOn} */
+async function runOn(node: ClusterNode, statement: Statement, signal: AbortSignal, uuid?: string) {
+  const sql = ddlOn(node, statement.sql, uuid);
+  return isReplicated(sql) ? createReplicated(node, statement, sql, signal) : engine.run({ ...statement, sql }, signal);
+}
+
+/** A statement that was made from the definition on another server, whose database has the same name on a real cluster. */
+const FROM_DEFINITION = /^\s*CREATE (?:TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS/i;
+const DATABASE_CREATION = /^\s*CREATE DATABASE/i;
+
+/** Creates what a server has in `system` and a node has in its database. */
+async function addReplicas(): Promise<void> {
+  for (const database of nodes.map(databaseOf)) {
+    const { bytes } = await runQuietly(`EXISTS DATABASE ${database}`, 'default', 'TSVRaw');
+    if (bytes.toString() === '1\n')
+      await runQuietly(`CREATE TABLE IF NOT EXISTS ${REPLICAS} AS system.replicas ENGINE = Memory`, database);
+  }
+}
+
+/** Runs a statement of a client that is not ON CLUSTER. */
+async function runDirectly(statement: Statement, signal: AbortSignal) {
+  const node = nodes.find((one) => databaseOf(one) === statement.database);
+  if (node === undefined) return engine.run(statement, signal);
+  if (FROM_DEFINITION.test(statement.sql)) return runOn(node, statement, signal);
+  return engine.run({ ...statement, sql: readOn(node, statement.sql) }, signal);
+}
 
 /** Runs statements of clients; those ON CLUSTER on each node, one after the other. */
 async function run(statement: Statement, signal: AbortSignal) {
   assertReadable(statement.sql);
-  if (!isForAll(statement.sql)) return engine.run(statement, signal);
+  const isDatabase = DATABASE_CREATION.test(statement.sql);
+  if (!isForAll(statement.sql)) {
+    const result = await runDirectly(statement, signal);
+    if (isDatabase) await addReplicas();
+    return result;
+  }
   if (isNodeAway)
     throw new Error('Code: 159. DB::Exception: a server has not executed the statement. (TIMEOUT_EXCEEDED)');
   let result = await engine.run({ ...statement, sql: 'SELECT 1 WHERE 0' }, signal);
-  const isDatabase = /^\s*CREATE DATABASE/i.test(statement.sql);
+  const uuid = randomUUID();
   for (const node of nodes) {
     const parameters = new Map([...statement.parameters].map(([name, value]) => [name, sqlOn(node, value)]));
-    const sql = ddlOn(node, statement.sql);
-    const onNode = { ...statement, database: isDatabase ? 'default' : databaseOf(node), parameters };
-    if (isReplicated(sql)) await engine.run({ ...onNode, sql, database: KEEPER_CHECK }, signal);
-    result = await engine.run({ ...onNode, sql: withoutReplication(sql) }, signal);
-    if (isDatabase)
-      await runQuietly(`CREATE TABLE IF NOT EXISTS ${REPLICAS} AS system.replicas ENGINE = Memory`, databaseOf(node));
+    const database = isDatabase ? 'default' : databaseOf(node);
+    result = await runOn(node, { ...statement, database, parameters }, signal, uuid);
   }
+  if (isDatabase) await addReplicas();
   return result;
 }
 
