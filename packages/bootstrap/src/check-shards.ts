@@ -5,9 +5,11 @@ import type { Stores } from './open-stores.js';
 
 /** How long the start of a process waits for shards that do not answer. */
 const START_WAIT_MS = 2_000;
+/** Pause before a check that has failed is repeated. */
+const REPEAT_MS = 1_000;
 
 /**
- * Checks that the queue shards are those of the installation, now and after each reconnect. A wrong shard ends the process, because events
+ * Checks that the queue shards are those of the installation, now and after each reconnect, until Redis answers. A wrong shard ends the process, because events
  * would be recorded twice: during the start this function rejects, and later the check throws an uncaught error. With one shard this function
  * does not wait for the check.
  *
@@ -18,13 +20,19 @@ export async function checkShards(queues: Stores['queues'], logger: Pick<Logger,
 
   const firstCheck = ({ redis }: Stores['queues'][number], shard: number) =>
     new Promise<void>((resolve, reject) => {
+      let repetition: NodeJS.Timeout | undefined;
       async function check(): Promise<void> {
+        clearTimeout(repetition);
         try {
           await checkShardMark(redis, shard, queues.length);
           resolve();
         } catch (err) {
-          if (!(err instanceof ShardMismatchError)) logger.warn({ err, shard }, 'a queue shard could not be checked');
-          else if (isStarting) reject(err);
+          if (!(err instanceof ShardMismatchError)) {
+            logger.warn({ err, shard }, 'a queue shard could not be checked');
+            repetition = setTimeout(() => {
+              if (redis.status === 'ready') void check();
+            }, REPEAT_MS).unref();
+          } else if (isStarting) reject(err);
           else
             setImmediate(() => {
               // An uncaught error, which ends the process.

@@ -39,3 +39,15 @@ it('a queue shard is checked again after each reconnect, because another Redis m
   }
   expect(await admin.hgetall(MARK)).toEqual({ number: '1', count: '2' });
 });
+
+it('a check that Redis has refused is repeated until it answers', async () => {
+  const queues = [await aServer(), await aServer()].map(({ url }) => queueAt(url));
+  const admin = queues[1]?.redis as Redis;
+  await admin.set(MARK, 'not a hash');
+  const warnings: unknown[] = [];
+  await checkShards(queues, { warn: (warning: unknown) => void warnings.push(warning) });
+  await waitFor(() => warnings.length > 0, { what: 'the check to fail' });
+  await admin.del(MARK);
+  await waitFor(async () => (await admin.exists(MARK)) === 1, { what: 'another check' });
+  expect(await admin.hgetall(MARK)).toEqual({ number: '1', count: '2' });
+});
