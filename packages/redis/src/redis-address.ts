@@ -83,9 +83,11 @@ function parseNode(text: string, defaultPort: number): RedisNode {
   return { host: host.replace(/[[\]]/g, ''), port: Number(port ?? defaultPort) };
 }
 
-/** @throws Error for parameters other than `known` */
+/** @throws Error for parameters other than `known`, or a % that begins no escape */
 function parseParameters(query: string | undefined, known: readonly string[]): URLSearchParams {
-  const parameters = new URLSearchParams(query);
+  decoded(query);
+  // A form has a space as `+`, a URL does not.
+  const parameters = new URLSearchParams(query?.replaceAll('+', '%2B'));
   for (const name of parameters.keys()) {
     if (!known.includes(name)) throw new Error(`has an unknown parameter: ${known.join(', ') || 'none'} can be set`);
   }

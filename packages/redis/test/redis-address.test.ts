@@ -34,10 +34,10 @@ describe('the URL of a Redis', () => {
       sentinelPassword: undefined,
       ...credentials,
     });
-    const all = 'rediss+sentinel://us%40er:p%2Fw@a/my%20name/3?sentinelUsername=s&sentinelPassword=%40';
+    const all = 'rediss+sentinel://us%40er:p%2Fw@a/my%20name/3?sentinelUsername=s&sentinelPassword=%40a+b%2B';
     expect(parseRedisAddress(all)).toMatchObject({
       ...{ master: 'my name', database: 3, username: 'us@er', password: 'p/w', usesTls: true },
-      ...{ sentinelUsername: 's', sentinelPassword: '@' },
+      ...{ sentinelUsername: 's', sentinelPassword: '@a+b+' },
     });
   });
 
@@ -70,6 +70,7 @@ describe('the URL of a Redis', () => {
     ['redis+sentinel://a,b/', "master's name"],
     ['redis+sentinel://a/name/x', "master's name"],
     ['redis+sentinel://a/name?password=hunter2', 'unknown parameter'],
+    ['redis+sentinel://a/name?sentinelPassword=hunter2%', 'begins no escape'],
     ['redis+cluster://a/1', 'no database'],
     ['redis+unix://', 'form'],
     ['redis+unix://localhost/', 'form'],
