@@ -151,7 +151,7 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
     /**
      * Changes fields under a lock, so that concurrent changes are not lost.
      *
-     * @param change returns the fields to change in the given record; may throw to refuse the change
+     * @param change returns the fields to change in the given record, and none to leave it as it is; may throw to refuse the change
      * @throws ApiError not_found, conflict when a unique name is taken; the error of `change`
      */
     async update(
@@ -162,7 +162,10 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       if (!isId(id)) throw notFound();
       const updatedAt = new Date(now()).toISOString();
       const changed = await store
-        .update(workspaceId, id, async (record) => ({ ...record, ...(await change(record)), updatedAt }))
+        .update(workspaceId, id, async (record) => {
+          const fields = await change(record);
+          return Object.keys(fields).length === 0 ? record : { ...record, ...fields, updatedAt };
+        })
         .catch((err: unknown) => {
           throw conflictOf(err);
         });

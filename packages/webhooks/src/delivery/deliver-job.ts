@@ -35,7 +35,7 @@ const [IDS_LOGGED, LOG_INTERVAL_MS] = [10, 10_000];
 /** State of one run of a job. Its webhook is the record that was read when the run started. */
 interface Run extends SignedWebhook {
   readonly data: WebhookJobData;
-  /** Events whose attempt has failed and which are to be retried. */
+  /** Events whose attempt has failed. They are retried unless the webhook is disabled or deleted. */
   readonly failed: OutgoingEvent[];
   /** Rows of the log that are being written. */
   readonly logged: Promise<void>[];
@@ -56,7 +56,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
 
   /**
    * Disables the webhook. Any process that reads a full count does this, because the one that reached the limit may have been
-   * killed before it could. A webhook that was changed meanwhile has a new count, and is not disabled.
+   * killed before it could. A webhook that was changed meanwhile has a new count, and is not disabled: what is left of the job goes to it.
    */
   async function disable(run: Run, consecutiveFailures: number): Promise<void> {
     if (run.isStopped) return;
@@ -70,7 +70,11 @@ export function createDeliverJob(deps: DeliverJobDeps) {
     const updated = await catalog.webhooks.update(workspaceId, id, (record) =>
       record.updatedAt === updatedAt ? { disabledAt, consecutiveFailures } : {},
     );
-    if (updated.disabledAt === null) return;
+    if (updated.disabledAt === null) {
+      run.isStopped = false;
+      run.isOutdated = true;
+      return;
+    }
     // If this fails, the waiting deliveries count until their next attempt.
     await waiting
       .drop(workspaceId, id, () => catalog.webhooks.get(workspaceId, id))
@@ -102,13 +106,12 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   }
 
   /** Counts a failed attempt, and disables the webhook when the count reaches its limit. */
-  async function recordFailure(run: Run, event: OutgoingEvent): Promise<void> {
+  async function recordFailure(run: Run): Promise<void> {
     run.hasNoFailures = false;
     const count = await failures.add(run.webhook);
     const { id: webhookId, workspaceId } = run.webhook;
     if (isWarningDue(count)) logger.warn({ webhookId, workspaceId, failures: count }, 'a webhook fails repeatedly');
-    if (count >= FAILURES_MAX) return disable(run, count);
-    run.failed.push(event);
+    if (count >= FAILURES_MAX) await disable(run, count);
   }
 
   /** Resets the count of consecutive failures. */
@@ -163,8 +166,9 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   async function deliverOne(run: Run, event: OutgoingEvent): Promise<void> {
     const attempt = await attemptDelivery(deps, run, event, run.data);
     logAttempt(run, attempt);
-    if (isSuccess(attempt.status)) await recordSuccess(run);
-    else if (!run.isStopped) await recordFailure(run, event);
+    if (isSuccess(attempt.status)) return recordSuccess(run);
+    run.failed.push(event);
+    if (!run.isStopped) await recordFailure(run);
   }
 
   /** @returns the events that were not tried */

@@ -211,19 +211,6 @@ describe('a delivery that fails', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('does not disable the webhook if it was changed meanwhile, as when its owner has corrected the address', async () => {
-    const hook = await aLinkHook();
-    for (let count = 0; count < 19; count++) await createFailureCounts(fixture.redis).add(hook);
-    const releaseAnswers = holdAnswers(500);
-    fixture.startWorker();
-    await queueJobs(hook, 1, 1);
-    await waitFor(() => receiver.received.length === 1, { what: 'the attempt' });
-    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ name: 'Corrected' }));
-    releaseAnswers(() => true);
-    await untilJobsAreOver();
-    expect(await reload(hook)).toMatchObject({ name: 'Corrected', disabledAt: null, consecutiveFailures: 0 });
-  });
-
   it('is not counted after a success, also of another job', async () => {
     const hook = await aLinkHook();
     const failures = createFailureCounts(fixture.redis);
@@ -254,20 +241,29 @@ describe('a running job', () => {
     expect(receiver.received).toHaveLength(8);
   });
 
-  it('sends its remaining events to the new address when its webhook is changed', async () => {
-    const other = await startReceiver();
-    const hook = await aLinkHook();
-    const releaseAnswers = holdAnswers(200);
-    fixture.startWorker();
-    await queueJobs(hook, 1, 50);
-    await waitFor(() => receiver.received.length === 8, { what: 'attempts in progress' });
-    await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ url: other.url }));
-    releaseAnswers(() => true);
-    await waitFor(() => other.received.length === 42, { what: 'the rest' });
-    await untilJobsAreOver();
-    expect([receiver.received.length, other.received.length]).toEqual([8, 42]);
-    await other.stop();
-  });
+  it.each([
+    ['succeed', 200, 0],
+    ['fail, the twentieth too', 500, 8],
+  ])(
+    'sends what is left to the new address when its webhook is changed, if its attempts %s',
+    async (_, status, retried) => {
+      const other = await startReceiver();
+      const hook = await aLinkHook();
+      for (let count = 0; count < 19; count++) await createFailureCounts(fixture.redis).add(hook);
+      const releaseAnswers = holdAnswers(status);
+      fixture.startWorker();
+      await queueJobs(hook, 1, 50);
+      await waitFor(() => receiver.received.length === 8, { what: 'attempts in progress' });
+      const change = await fixture.catalog.webhooks.update(fixture.workspaceId, hook.id, () => ({ url: other.url }));
+      releaseAnswers(() => true);
+      await waitFor(() => other.received.length === 42, { what: 'the rest' });
+      await waitFor(async () => (await fixture.queue.getDelayedCount()) === retried, { what: 'the retries' });
+      for (const retry of await fixture.queue.getDelayed()) await retry.promote();
+      await waitFor(() => other.received.length === 42 + retried, { what: 'the retries at the new address' });
+      expect(await reload(hook)).toEqual(change);
+      await other.stop();
+    },
+  );
 });
 
 describe('a receiver', () => {
