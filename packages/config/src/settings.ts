@@ -11,7 +11,7 @@ import {
   headerList,
   headerName,
   hexKey,
-  hostname,
+  linkHost,
   port,
   publicUrl,
   readableFile,
@@ -59,7 +59,7 @@ const environmentSchema = z.object({
   MOVE_TO_PASSWORD: z.string().optional(),
   IMPORT_CREDENTIAL: z.string().optional(),
 
-  DEFAULT_DOMAIN: hostname.optional(),
+  DEFAULT_DOMAIN: linkHost.optional(),
   BASE_URL: publicUrl.optional(),
   DOC_BASE: publicUrl.optional(),
   REQUIRE_HTTPS: flag.default(false),

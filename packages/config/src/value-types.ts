@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseClickHouseAddress } from '@waymark/clickhouse';
+import { parseLinkHost } from '@waymark/contract';
 import { parseRedisAddress } from '@waymark/redis';
 import { z } from 'zod';
 
@@ -61,18 +62,24 @@ export function url(...schemes: readonly string[]) {
     .transform(withoutTrailingSlash);
 }
 
-/** A URL without a trailing slash. `parse` throws for an invalid one, with a message that continues the name of the setting. */
-function storeUrl(parse: (value: string) => unknown) {
-  return z
-    .string()
-    .superRefine((value, ctx) => {
-      try {
-        parse(value);
-      } catch (err) {
-        ctx.addIssue({ code: 'custom', message: (err as Error).message, input: undefined });
-      }
-    })
-    .transform(withoutTrailingSlash);
+/** A text that `parse` accepts. It throws for another one, with a message that continues the name of the setting. */
+function parsed(parse: (value: string) => string) {
+  return z.string().transform((value, ctx) => {
+    try {
+      return parse(value);
+    } catch (err) {
+      ctx.addIssue({ code: 'custom', message: (err as Error).message, input: undefined });
+      return z.NEVER;
+    }
+  });
+}
+
+/** A URL without a trailing slash. @param check throws for an invalid one */
+function storeUrl(check: (value: string) => unknown) {
+  return parsed((value) => {
+    check(value);
+    return withoutTrailingSlash(value);
+  });
 }
 
 /** A Redis URL in any of its forms: one server, by its address or its unix socket, Sentinels, or a cluster. */
@@ -129,12 +136,7 @@ export const headerName = z
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
   .toLowerCase();
 
-/** Host of short links, lower case, with a port only when it is not the default one. */
-export const hostname = z
-  .string()
-  .toLowerCase()
-  .max(253, 'must be a host name')
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'must be a host name, such as go.example.com');
+export const linkHost = parsed(parseLinkHost);
 
 /** Too long to guess, and made of characters that are allowed in a header. */
 export const ADMIN_KEY_PATTERN = /^[\x21-\x7e]{32,256}$/;

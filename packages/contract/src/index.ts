@@ -44,7 +44,7 @@ export * from './partners/partner.js';
 export * from './partners/partner-analytics.js';
 export { BASE62_ALPHABET } from './values/base62.js';
 export { noQuerySchema } from './values/closed-query.js';
-export { asciiDomain, domainName, withoutPort, withoutWww } from './values/domain-name.js';
+export { asciiDomain, domainName, NO_WWW_RULE, parseLinkHost, withoutPort, withoutWww } from './values/domain-name.js';
 export * from './values/event-id.js';
 export { fieldError, mapErrorFields, RULE_CODES, type RuleCode } from './values/field-error.js';
 export { exceededJsonSize } from './values/json-size.js';

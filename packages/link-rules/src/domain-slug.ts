@@ -1,4 +1,4 @@
-import { ApiError, asciiDomain, fieldError, withoutPort } from '@waymark/contract';
+import { ApiError, asciiDomain, fieldError, NO_WWW_RULE, withoutPort } from '@waymark/contract';
 
 const SLUG = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
@@ -7,8 +7,7 @@ export function domainSlug(name: string): string {
   const slug = asciiDomain(name.trim()) ?? '';
   if (!SLUG.test(slug) || slug.length > 190)
     throw fieldError('invalid_format', 'slug', 'must be a domain name, such as go.example.com');
-  if (slug.startsWith('www.'))
-    throw fieldError('invalid_format', 'slug', 'must not begin with "www.": it is left out of every address');
+  if (slug.startsWith('www.')) throw fieldError('invalid_format', 'slug', NO_WWW_RULE);
   return slug;
 }
 

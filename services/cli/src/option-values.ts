@@ -1,5 +1,13 @@
-import { domainToASCII } from 'node:url';
-import { PLANS, type Plan, type Quotas, quotasSchema, RETENTION_DAYS_MAX, SCOPES, type Scope } from '@waymark/contract';
+import {
+  PLANS,
+  type Plan,
+  parseLinkHost,
+  type Quotas,
+  quotasSchema,
+  RETENTION_DAYS_MAX,
+  SCOPES,
+  type Scope,
+} from '@waymark/contract';
 import { z } from 'zod';
 import { CommandError } from './command-error.js';
 
@@ -21,17 +29,14 @@ export function requiredText(name: string, value: RawOption): string {
   return text;
 }
 
-const HOST_AND_PORT = /^([^\s/:@?#]+)(:\d{1,5})?$/;
-const HOST = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
-
 /** A domain for links, in lower case and punycode, with its port if one is given. @throws CommandError */
 export function domainOption(name: string, value: RawOption): string | undefined {
   const text = optionalText(name, value);
-  if (text === undefined) return undefined;
-  const [, host = '', port = ''] = HOST_AND_PORT.exec(text.trim()) ?? [];
-  const ascii = domainToASCII(host.toLowerCase());
-  if (!HOST.test(ascii)) throw new CommandError(`--${name} must be a host name, such as go.acme.com`);
-  return ascii + port;
+  try {
+    return text && parseLinkHost(text);
+  } catch (err) {
+    throw new CommandError(`--${name} ${(err as RangeError).message}`);
+  }
 }
 
 /** An http(s) URL, or an empty text to remove it; undefined when the option is not given. @throws CommandError */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { domainToASCII } from 'node:url';
 import { createTrackedCache } from '@waymark/cache';
 import { API_READ, type Catalog } from '@waymark/catalog';
-import { ApiError, withoutPort } from '@waymark/contract';
+import { ApiError, withoutPort, withoutWww } from '@waymark/contract';
 import type { RateLimiter } from '@waymark/rate-limit';
 import { z } from 'zod';
 import type { App } from '../server/app.js';
@@ -15,7 +15,6 @@ export interface DomainCheckDeps {
 }
 
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-const WWW = 'www.';
 
 const CACHED_NAMES_MAX = 10_000;
 /** Look-ups of a name that is not registered are not counted again for this long: the catalog caches the absence of the name meanwhile. */
@@ -46,12 +45,11 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
   });
   const ownHost = defaultDomain && withoutPort(defaultDomain);
 
-  /** Looks up a host as redirects do: without `www.` first, then as given. */
+  /** Looks up a host as redirects do, without `www.`. */
   async function isRegistered(host: string): Promise<boolean> {
-    const bare = host.startsWith(WWW) ? host.slice(WWW.length) : host;
-    if (ownHost !== undefined && (ownHost === bare || ownHost === host)) return true;
-    const find = (slug: string) => catalog.domains.findBySlug(slug, API_READ);
-    const domain = (await find(bare)) ?? (bare === host ? undefined : await find(host));
+    const slug = withoutWww(host);
+    if (ownHost === slug) return true;
+    const domain = await catalog.domains.findBySlug(slug, API_READ);
     return domain !== undefined && !domain.archived;
   }
 
