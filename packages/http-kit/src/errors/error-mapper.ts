@@ -39,7 +39,20 @@ const SOCKET_CODES: ReadonlySet<unknown> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
-/** Whether Redis or ClickHouse could not be reached. That is temporary, so the client should retry. */
+/** Errors of ioredis, which have no code: the command was not sent, or not answered. */
+const REDIS_AWAY = new RegExp(
+  [
+    "^Stream isn't writeable and enableOfflineQueue options is false$",
+    '^Connection is closed\\.$',
+    '^Command aborted due to connection close$',
+    '^Command timed out$',
+    '^Reached the max retries per request limit ',
+  ].join('|'),
+);
+/** Replies of a Redis that starts, or that is not the master at the moment. */
+const REDIS_NOT_READY = /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|UNBLOCKED) /;
+
+/** Whether Redis or ClickHouse could not be reached, or does not serve yet. That is temporary, so the client should retry. */
 export function isStoreUnavailable(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   // `AbortSignal.timeout` throws a TimeoutError.
@@ -48,6 +61,8 @@ export function isStoreUnavailable(thrown: unknown): boolean {
     // With another code, such as ENOENT: the unix socket of a store that has stopped does not exist.
     ('syscall' in thrown && thrown.syscall === 'connect') ||
     thrown.name === 'TimeoutError' ||
+    REDIS_AWAY.test(thrown.message) ||
+    (thrown.name === 'ReplyError' && REDIS_NOT_READY.test(thrown.message)) ||
     isStoreUnavailable(thrown.cause)
   );
 }
