@@ -57,6 +57,11 @@ function checkFormats(stored: CustomerRecord, { email, avatar }: UpdateCustomerB
     throw fieldError('invalid_format', 'avatar', WEB_ADDRESS_RULE);
 }
 
+/** Another request has renamed the customer meanwhile: giving it the external id that it had is a rename. */
+class RenamedError extends Error {
+  override readonly name = 'RenamedError';
+}
+
 /** `PATCH /customers/{id}`. @throws ApiError not_found, conflict when the external id is taken, unprocessable_entity */
 export async function updateCustomer(
   deps: StoredAnswerDeps,
@@ -73,18 +78,23 @@ export async function updateCustomer(
     await claims.blockFilters(workspaceId);
     await claims.remove(externalIds.map((one) => customerClaim(workspaceId, one)));
   };
+  const isRename = externalId !== before.externalId;
   let externalIdBefore = before.externalId;
   const update = async () => {
     await claims.blockFilters(workspaceId);
     return catalog.customers.update(workspaceId, before.id, (customer) => {
       externalIdBefore = customer.externalId;
+      if (!isRename && body.externalId !== undefined && externalId !== externalIdBefore) throw new RenamedError();
       const { email = customer.email, name = customer.name, avatar = customer.avatar } = body;
       const { stripeCustomerId = customer.stripeCustomerId, country = customer.country } = body;
       return { externalId: body.externalId ?? customer.externalId, email, name, avatar, stripeCustomerId, country };
     });
   };
-  if (externalId === before.externalId) {
-    const updated = await update();
+  if (!isRename) {
+    const updated = await update().catch((err: unknown) => {
+      if (!(err instanceof RenamedError)) throw err;
+    });
+    if (updated === undefined) return updateCustomer(deps, workspaceId, before.id, body);
     // The claim has a copy of the customer for events that follow at once. That copy is out of date now.
     await removeClaims([...new Set([before.externalId, updated.externalId])]);
     return updated;

@@ -63,6 +63,32 @@ test('a rename that takes longer than its claim lasts does not leave the old ext
   expect(await redis.exists(keyOf(claim))).toBe(0);
 });
 
+it('a customer who is renamed while another request sends the former external id back keeps the claim of neither', async () => {
+  const { body: customer } = await acme.call<{ id: string }>('POST', '/customers', { externalId: 'former' });
+  const { catalog, redis } = management;
+  let isFormerClaimed = false;
+  const update: typeof catalog.customers.update = async (workspaceId, id, change) => {
+    if ((await catalog.customers.require(workspaceId, id)).externalId === 'former')
+      await acme.call('PATCH', `/customers/${id}`, { externalId: 'later' });
+    return catalog.customers.update(workspaceId, id, async (record) => {
+      const fields = await change(record);
+      isFormerClaimed = (await redis.get(keyOf(customerClaim(workspaceId, 'former'))))?.startsWith('p:') === true;
+      return fields;
+    });
+  };
+  const customers = { ...catalog.customers, update };
+  const deps = {
+    catalog: { ...catalog, customers },
+    claimsOf: async () => createClaimAdmin(redis),
+    queueShards: [redis],
+  };
+  const body = { externalId: 'former', name: 'Ada' };
+  const updated = await updateCustomer(deps, acme.workspaceId, customer.id, body);
+  expect(updated).toMatchObject(body);
+  expect(isFormerClaimed).toBe(true);
+  expect((await create('later')).status).toBe(201);
+});
+
 describe('a crash between writing the customer and deleting its claims', () => {
   it('a renamed customer does not block its old external id', async () => {
     await create('before');
