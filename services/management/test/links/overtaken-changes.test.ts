@@ -191,6 +191,23 @@ it('a change of a link is refused if the link is in a folder without write acces
   ]);
 });
 
+it('a link is not removed if it is in a folder without write access by the time it would be', async () => {
+  const { body: folder } = await acme.call<{ id: string }>('POST', '/folders', { name: 'Kept', accessLevel: 'read' });
+  const member = await withKey(management, acme, 'member');
+  const links = [await aLink(), await aLink()];
+  const { removeMany } = management.catalog.links;
+  const removals = vi.spyOn(management.catalog.links, 'removeMany').mockImplementation(async (...removal) => {
+    for (const link of links) await patch(link, { folderId: folder.id });
+    return removeMany(...removal);
+  });
+  expect(codeOf(await member.call('DELETE', `/links/${links[0]?.id}`))).toEqual([403, 'forbidden']);
+  for (const link of links) await patch(link, { folderId: null });
+  const { body } = await member.call('DELETE', `/links/bulk?linkIds=${links.map(({ id }) => id).join()}`);
+  expect(body).toMatchObject({ deletedCount: 0, errors: links.map(({ id }) => ({ link: { id }, code: 'forbidden' })) });
+  expect(removals).toHaveBeenCalledTimes(2);
+  for (const { id } of links) expect((await acme.get(`/links/${id}`)).status).toBe(200);
+});
+
 describe('PUT /links/upsert', () => {
   const upsert = (url: string) => acme.call<Link>('PUT', '/links/upsert', { url, title: 'Title' });
 

@@ -29,18 +29,21 @@ async function removeRecords(
     workspaceId,
     found.flatMap(({ folderId }) => folderId ?? []),
   );
+  // Another request may have moved a link meanwhile.
+  const folderOf = async ({ folderId }: LinkRecord) =>
+    folderId === null ? undefined : (folders.get(folderId) ?? (await catalog.folders.get(workspaceId, folderId)));
   return catalog.links.removeMany(
     workspaceId,
     found.map(({ id }) => id),
-    (record) => {
-      const refusal = folderWriteRefusal(caller, folders.get(record.folderId ?? ''));
+    async (record) => {
+      const refusal = folderWriteRefusal(caller, await folderOf(record));
       if (refusal !== undefined) refuse(record, refusal);
       return refusal === undefined && !isRoot(record);
     },
   );
 }
 
-/** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links, not_found */
+/** `DELETE /links/{linkId}`, after the link was found. @throws ApiError forbidden for root links and in folders without write access, not_found */
 export async function removeFoundLink(deps: LinkDeps, caller: KeyCaller, found: LinkRecord): Promise<{ id: string }> {
   if (isRoot(found)) throw new ApiError('forbidden', 'The link of a domain itself goes with its domain only.');
   const [removed] = await removeRecords(deps, caller, [found], (_record, refusal) => {
