@@ -50,19 +50,20 @@ function isQueryClosed({ schema }: RouteOptions, requirements: RouteRequirements
 }
 
 /**
- * Completes the schema of a route: operation id, required key, required permissions, and a closed query if it declares none.
+ * Completes the schema of a route: operation id, required key, required permissions behind its own description, and a closed query if it declares none.
  * Call it in an `onRoute` hook that is set before any route is added.
  */
 export function describeRoute(route: RouteOptions): void {
   const method = Array.isArray(route.method) ? route.method.join('') : route.method;
   const requirements = requirementsOf(route);
+  const description = route.schema?.description;
   const needs = requirements && requirementsText(requirements);
   route.schema = {
     operationId: defaultOperationId(method, route.url),
     ...(isQueryClosed(route, requirements) ? { querystring: noQuerySchema } : {}),
     ...(requirements === undefined ? {} : { security: [{ [SECURITY_SCHEMES[requirements.keyKind ?? 'secret']]: [] }] }),
-    ...(needs ? { description: needs } : {}),
     ...route.schema,
+    ...(needs ? { description: description === undefined ? needs : `${description} ${needs}` } : {}),
   };
 }
 

@@ -48,7 +48,11 @@ beforeAll(async () => {
     const onRequest = routes.authenticate({ permission: 'analytics.read', bucket: 'analytics' });
     const events = { querystring: eventsQuerySchema, response: { 200: z.array(eventSchema) } };
     routes.get('/events', { onRequest, schema: { operationId: 'listEvents', ...events } }, async () => []);
-    const lead = { body: trackLeadBodySchema, response: { 200: trackLeadResponseSchema } };
+    const lead = {
+      description: 'Records a lead.',
+      body: trackLeadBodySchema,
+      response: { 200: trackLeadResponseSchema },
+    };
     routes.post('/track/lead', { onRequest: [onRequest], schema: lead }, async () => Promise.reject(new Error()));
     const sale = { body: trackSaleBodySchema, response: { 200: trackSaleResponseSchema } };
     routes.post('/track/sale', { onRequest, schema: sale }, async () => Promise.reject(new Error()));
@@ -98,7 +102,9 @@ it('lists the routes that need a key', () => {
   expect(document.paths['/track/lead']?.post?.security).toEqual([{ token: [] }]);
   expect(document.paths['/public/{linkId}']?.get?.security).toBeUndefined();
   expect(document.components.securitySchemes).toHaveProperty('token');
-  expect(document.paths['/events']?.get?.description).toBe('Needs the permission `analytics.read`.');
+  const needs = 'Needs the permission `analytics.read`.';
+  expect(document.paths['/events']?.get?.description).toBe(needs);
+  expect(document.paths['/track/lead']?.post?.description).toBe(`Records a lead. ${needs}`);
 });
 
 it('marks routes that accept publishable keys, with their error responses', () => {

@@ -103,7 +103,7 @@ export async function importRoutes(app: App, deps: ImportRouteDeps): Promise<voi
         operationId: 'createImport',
         summary: 'Import links of another system',
         description:
-          'Imports a file, sent as the field `file` of a form with the options as fields beside it, or the links that the API of the source has. Needs the permission `links.write`.',
+          'Imports a file, sent as the field `file` of a form with the options as fields beside it, or the links that the API of the source has.',
         tags,
         // Optional, because a form is not parsed as a body; `receiveUpload` reads it.
         body: createImportBodySchema.optional(),
