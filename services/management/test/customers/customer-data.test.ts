@@ -8,7 +8,8 @@ import {
 } from '@waymark/contract';
 import type { EventRow } from '@waymark/event-format';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { webhookEventIdOf } from '@waymark/webhooks';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type Answer,
   aCaller,
@@ -25,6 +26,7 @@ beforeAll(async () => {
   management = await startManagement();
   acme = await aCaller(management);
 });
+afterEach(() => vi.restoreAllMocks());
 afterAll(() => management.close());
 
 const number = (kind: 'workspace' | 'customer', id: string) => parseResourceId(kind, id) ?? '';
@@ -42,27 +44,39 @@ async function aCustomer(caller: Caller, externalId: string): Promise<Customer> 
 const dataOf = (caller: Caller, id: string) => caller.call<CustomerData>('GET', `/customers/${id}/data`);
 const codeOf = ({ status, body }: Answer<{ error?: { code: string } }>) => [status, body.error?.code];
 
-/** Stores deliveries of bodies; the last one is the newest. */
-async function deliver(caller: Caller, bodies: readonly object[]): Promise<void> {
+interface SentData {
+  readonly [member: string]: unknown;
+  readonly customer?: object;
+  readonly click?: { readonly id: unknown };
+}
+
+/** Stores deliveries of leads, and of clicks where no customer is; the last one is the newest. @returns their ids */
+async function deliver(caller: Caller, bodies: readonly SentData[]): Promise<string[]> {
+  const sent = bodies.map((data, index) => ({
+    id: data.customer === undefined ? webhookEventIdOf('link.clicked', String(data.click?.id)) : `evt_${index}`,
+    event: data.customer === undefined ? 'link.clicked' : 'lead.created',
+    data,
+  }));
   const columns = ['workspace_id', 'timestamp', 'webhook_id', 'event_id', 'event', 'attempt', 'url', 'status'] as const;
   await insertRows(management.database.client, {
     table: 'webhook_deliveries',
     columns: [...columns, 'elapsed_ms', 'error', 'request_body', 'response_body'],
-    rows: bodies.map((data, index) => [
+    rows: sent.map((body, index) => [
       number('workspace', caller.workspaceId),
       Date.now() - 60_000 + index,
       '7',
-      `evt_${index}`,
-      'lead.created',
+      body.id,
+      body.event,
       1,
       'https://receiver.example',
       200,
       3,
       '',
-      JSON.stringify({ id: `evt_${index}`, event: 'lead.created', data }),
+      JSON.stringify(body),
       'thanks',
     ]),
   });
+  return sent.map(({ id }) => id);
 }
 
 describe('GET /customers/{id}/data', () => {
@@ -89,7 +103,7 @@ describe('GET /customers/{id}/data', () => {
     await insertSales(management.database.client, [
       aSale({ click: recent, customerId: adaNumber, timestampMs: now, invoiceId: 'inv_ada' }),
     ]);
-    await deliver(acme, [
+    const delivered = await deliver(acme, [
       {
         eventName: 'Sign up',
         customer: { id: ada.id, name: 'Ada' },
@@ -119,12 +133,43 @@ describe('GET /customers/{id}/data', () => {
     expect(data.leads[0]).toMatchObject({ metadata: { seats: 3, note: 'Ada’s "own"' }, click: { id: old[2] } });
     expect(data.sales).toMatchObject([{ sale: { amount: 2900, invoiceId: 'inv_ada' }, saleType: 'new' }]);
     expect(data.webhookDeliveries.map(({ eventId, received }) => [eventId, received])).toEqual([
-      ['evt_0', 'thanks'],
-      ['evt_2', 'thanks'],
+      [delivered[0], 'thanks'],
+      [delivered[2], 'thanks'],
     ]);
     const text = JSON.stringify(data);
     for (const foreign of [bob.id, '9.9.9.9', 'sealed', 'bob']) expect(text).not.toContain(foreign);
     expect((await dataOf(acme, ada.id)).body).toEqual(body);
+  });
+
+  test('is found without reading what was sent of clicks of other people', async () => {
+    const caller = await aCaller(management);
+    const customer = await aCustomer(caller, 'busy');
+    const row = { workspaceId: number('workspace', caller.workspaceId), timestampMs: Date.now() };
+    const [click, ...others] = Array.from({ length: 3000 }, (_, index) =>
+      aClick({ ...row, clickId: createEventId(row.timestampMs + index) }),
+    );
+    const lead = aLead({ click: click ?? aClick(row), customerId: number('customer', customer.id) });
+    await insertLeads(management.database.client, [lead]);
+    const link = { url: 'x'.repeat(10_000) };
+    await deliver(
+      caller,
+      others.map((other) => ({ click: { id: other[2] }, link })),
+    );
+    const [mine] = await deliver(caller, [{ click: { id: click?.[2] } }]);
+    const { client } = management.database;
+    const { rows } = client;
+    const readBytes: number[] = [];
+    vi.spyOn(client, 'rows').mockImplementation((statement) => {
+      const onSummary: typeof statement.onSummary = (summary) => {
+        statement.onSummary?.(summary);
+        if (statement.query.includes('webhook_deliveries')) readBytes.push(summary.readBytes);
+      };
+      return rows({ ...statement, onSummary });
+    });
+    const { body } = await dataOf(caller, customer.id);
+    expect(body.webhookDeliveries.map(({ eventId }) => eventId)).toEqual([mine]);
+    expect(readBytes).toHaveLength(2);
+    for (const bytes of readBytes) expect(bytes).toBeLessThan(15_000_000);
   });
 
   test('of a removed customer, what is left is still answered by id', async () => {
