@@ -223,14 +223,14 @@ receiver faster, disable or delete the webhook, or use the bulk routes for links
 
     async webhookStopped(workspaceId, webhookId) {
       const read = () => catalog.webhooks.get(workspaceId, webhookId);
-      const drop = async () =>
-        (await catalog.queueShards.pick(shards, workspaceId)).waiting.drop(workspaceId, webhookId, read);
-      await drop().catch((err: unknown) => {
-        logger.debug(
-          { err, workspaceId, webhookId },
-          'the waiting deliveries of a stopped webhook could not be removed',
-        );
-      });
+      const warn = (err: unknown) => {
+        const message = 'the waiting deliveries of a stopped webhook could not be removed';
+        logger.debug({ err, workspaceId, webhookId }, message);
+      };
+      const shard = await catalog.queueShards.pick(shards, workspaceId).catch(warn);
+      // Shard 0 has those of changes that were made while the other shard was away.
+      const both = new Set([shards[0], shard]);
+      await Promise.all([...both].map((one) => one?.waiting.drop(workspaceId, webhookId, read).catch(warn)));
     },
 
     close() {

@@ -99,6 +99,20 @@ it('a change while the queue shard of its workspace is away is delivered through
   await receiver.stop();
 });
 
+it('a webhook that is disabled loses its deliveries that wait on shard 0, because its shard was away', async () => {
+  const link = await aLinkOn(1);
+  const { workspaceId } = link;
+  await servers[1]?.kill9();
+  await notifier.linkChanged('link.created', link);
+  const counted = () => queueShards[0]?.exists(`{waymark}:state:webhook-bodies:${workspaceId}`);
+  expect(await counted()).toBe(1);
+  const [webhook] = await catalog.webhooks.active(workspaceId);
+  const { id = '' } = webhook ?? {};
+  await catalog.webhooks.update(workspaceId, id, () => ({ disabledAt: '2026-01-01T00:00:00.000Z' }));
+  await notifier.webhookStopped(workspaceId, id);
+  expect(await counted()).toBe(0);
+});
+
 it('a shard that hangs and then takes the jobs after all delivers under the same event id as shard 0', async () => {
   const link = await aLinkOn(1);
   const pid = servers[1]?.pid ?? 0;
