@@ -195,10 +195,12 @@ export function createDeliverJob(deps: DeliverJobDeps) {
   return async function deliver(data: WebhookJobData, jobId: string, onSent: () => void): Promise<void> {
     const webhook = await catalog.webhooks.get(data.workspaceId, data.webhookId);
     if (webhook === undefined || webhook.disabledAt !== null) return;
-    // A replay was requested by hand, and its events were sent to this webhook before.
-    if (data.replay === '' && !webhook.triggers.includes(data.event)) return;
     if (!(await includesWebhooks(catalog, data.workspaceId))) return;
-    if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
+    // A replay was requested by hand, and its events were sent to this webhook before.
+    if (data.replay === '') {
+      if (!webhook.triggers.includes(data.event)) return;
+      if (data.event === 'link.clicked' && (await isOverQuota(catalog, data.workspaceId))) return;
+    }
     const { events: read, ...missing } = await bodies.read(webhook, data.event, data.eventIds, data.lookUp?.since);
     logMissing(data, missing);
     const events = [...(await notErased(data, data.events)), ...read];

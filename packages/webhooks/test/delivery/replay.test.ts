@@ -1,8 +1,10 @@
+import type { ErasedPeople } from '@waymark/catalog';
 import { insertRows } from '@waymark/clickhouse';
 import { parseResourceId } from '@waymark/contract';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { listDeliveryAttempts, replayDeliveries } from '../../src/index.js';
+import { isOverQuota } from '../../src/delivery/plan-check.js';
+import { eraseWaitingBodies, listDeliveryAttempts, replayDeliveries } from '../../src/index.js';
 import { startWebhookFixture, type WebhookFixture } from '../webhook-fixture.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
@@ -70,6 +72,44 @@ describe('deliveries that are replayed', () => {
     expect(await replay({ webhookId, eventIds: [delivered] })).toBe(1);
     await waitFor(() => receiver.received.length === 2, { what: 'the replay' });
     expect(receiver.received.map(({ event }) => event.id)).toEqual([delivered, delivered]);
+  });
+
+  it('of clicks are sent, although the workspace has used up its events of the month since', async () => {
+    const fields = { triggers: ['link.clicked' as const], linkScope: 'workspace' as const };
+    const { id: webhookId } = await fixture.aHook(receiver.url, fields);
+    receiver.answer((response) => response.end());
+    await fixture.click(await fixture.aLink());
+    const [{ eventId } = { eventId: '' }] = await waitFor(
+      async () => {
+        const lines = await attempts({ webhookId });
+        return lines.length === 1 && lines;
+      },
+      { what: 'the attempt in the log' },
+    );
+    await fixture.catalog.workspaces.update(fixture.workspaceId, { quotas: { eventsPerMonth: 1 } });
+    await waitFor(() => isOverQuota(fixture.catalog, fixture.workspaceId), { what: 'the quota to be used up' });
+    expect(await replay({ webhookId, eventIds: [eventId] })).toBe(1);
+    await waitFor(() => receiver.received.length === 2, { what: 'the replay' });
+    await fixture.catalog.workspaces.update(fixture.workspaceId, { quotas: {} });
+  });
+
+  it('do not count as waiting any more when they have ended, although the person of their body was erased before', async () => {
+    const countKey = `{waymark}:state:webhook-bodies:${fixture.workspaceId}`;
+    await fixture.redis.del(countKey);
+    const { id: webhookId } = await fixture.aHook(receiver.url);
+    receiver.answer((response) => response.writeHead(500).end());
+    const click = await fixture.click(await fixture.aLink());
+    await fixture.lead(click, await fixture.aCustomer());
+    await waitFor(async () => (await attempts({ webhookId })).length === 1, { what: 'the attempt in the log' });
+    expect(await replay({ webhookId, isFailed: true })).toBe(1);
+    const counted = () => fixture.redis.exists(countKey);
+    await waitFor(async () => (await fixture.queue.getDelayedCount()) === 2, { what: 'the second attempts' });
+    await waitFor(async () => (await fixture.queue.getActiveCount()) === 0, { what: 'the first attempts to end' });
+    expect(await counted()).toBe(1);
+    const everybody = { modeOfId: () => 'anonymise', modeOfClickId: () => undefined };
+    await eraseWaitingBodies(fixture.redis, everybody as unknown as ErasedPeople, fixture.workspaceId);
+    for (const retry of await fixture.queue.getDelayed()) await retry.promote();
+    await waitFor(async () => (await counted()) === 0, { what: 'the end of the erased replay' });
   });
 
   it('get the full number of attempts, even while retries of the first delivery are pending', async () => {
