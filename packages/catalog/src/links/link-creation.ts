@@ -64,7 +64,7 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
    * Creates those of the links whose names are free, in one insert unless a random key was taken and must be replaced.
    *
    * @returns for each input the link or the error: unprocessable_entity or forbidden (key), conflict (key or
-   *   externalId taken)
+   *   externalId taken), internal_server_error (the store of links with another random key failed after others were created)
    */
   async function createMany(
     workspaceId: string,
@@ -77,7 +77,11 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
       const made = await attempt(
         workspaceId,
         open.map(({ input }) => input),
-      );
+      ).catch((err: unknown) => {
+        // The links of earlier attempts exist, so they are in the answer.
+        if (tries > 0 && err instanceof ApiError) return open.map(() => err);
+        throw err;
+      });
       open.forEach(({ input, index }, place) => {
         const result = made[place];
         if (input.key === undefined && isTakenKey(result)) return;

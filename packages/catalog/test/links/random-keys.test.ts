@@ -1,3 +1,4 @@
+import { createResourceId } from '@waymark/contract';
 import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/index.js';
@@ -105,4 +106,16 @@ it.each([
   const left = await stores.catalog().links.findByAddress(host, 'owner-4');
   expect(left?.key).toBe((await catalog.links.get(workspaceId, owner.id))?.key);
   expect((await create()).id).not.toBe(owner.id);
+});
+
+it('a failure with another random key leaves the links that were made before in the answer', async () => {
+  const owner = await create('taken-5');
+  draws.push('probe', 'probe', 'Taken-5', 'made-55', 'other-5');
+  // The second attempt is refused: its id is that of another link.
+  ids.push(createResourceId('link', Date.now()), createResourceId('link', Date.now()), owner.id);
+  const link = { domain: host, url: 'https://acme.com' };
+  const made = await catalog.links.createMany(workspaceId, [link, link]);
+  expect(made).toMatchObject([{ code: 'internal_server_error' }, { key: 'made-55' }]);
+  expect([draws, ids]).toEqual([[], []]);
+  expect((await stores.catalog().links.findByAddress(host, 'made-55'))?.key).toBe('made-55');
 });
