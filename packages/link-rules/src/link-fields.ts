@@ -96,9 +96,10 @@ export function variantsOf(
   const total = testVariants.reduce((sum, { percentage }) => sum + percentage, 0);
   if (Math.abs(total - PERCENT_TOTAL) > 0.001)
     throw fieldError('invalid_value', 'testVariants', 'must have percentages that add up to 100');
-  return testVariants.map(({ url, percentage }, index) => ({
-    url: requireUrl(`testVariants[${index}].url`, url),
-    percentage,
+  // Stored variants keep the fields that only a later release has.
+  return testVariants.map((variant, index) => ({
+    ...variant,
+    url: requireUrl(`testVariants[${index}].url`, variant.url),
   }));
 }
 

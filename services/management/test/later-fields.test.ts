@@ -71,6 +71,31 @@ describe('a record with a field of a later release', () => {
   });
 });
 
+it('a link is answered without fields of a later release in its variants, and changes keep them', async () => {
+  const { catalog } = management;
+  const shares = [40, 60].map((percentage) => ({ url: `https://acme.example/${percentage}`, percentage }));
+  const later = shares.map((variant) => ({ ...variant, ...ADDED }));
+  const body = { url: 'https://acme.example/', trackConversion: true, testVariants: shares };
+  const times = { testStartedAt: '2026-03-04T12:30:45.678Z', testCompletedAt: '2100-01-01T00:00:00.000Z' };
+  const { id } = (await caller.call<{ id: string }>('POST', '/links', { ...body, ...times })).body;
+  await catalog.links.update(caller.workspaceId, id, (link) => ({ ...link, testVariants: later }));
+  expect((await caller.get(`/links/${id}`)).body.testVariants).toEqual(shares);
+  const changed = await caller.call<{ testVariants: object }>('PATCH', `/links/${id}`, { comments: 'checked' });
+  expect([changed.status, changed.body.testVariants]).toEqual([200, shares]);
+  expect((await catalog.links.get(caller.workspaceId, id))?.testVariants).toEqual(later);
+});
+
+it('an application is answered without fields of a later release in the answers of its form', async () => {
+  const { partners } = management.catalog;
+  const answer = { label: 'Site', value: 'https://ann.example' };
+  const { id } = await partners.create(caller.workspaceId, {
+    ...{ name: 'Ann', email: 'ann@later.example', status: 'pending' },
+    applicationFormData: [{ ...answer, ...ADDED }],
+  });
+  const { status, body } = await caller.get<readonly object[]>('/partners/applications');
+  expect([status, body]).toEqual([200, [expect.objectContaining({ id, applicationFormData: [answer] })]]);
+});
+
 it('a webhook is answered without triggers of a later release, and changes of its triggers keep them', async () => {
   const { catalog } = management;
   const body = { name: 'Hook', url: 'https://triggers.example/', triggers: ['link.created'] };

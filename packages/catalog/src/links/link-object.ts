@@ -70,7 +70,7 @@ export function linkObject(record: LinkRecord, parts: LinkObjectParts): Link {
     utm_campaign: record.utm_campaign,
     utm_term: record.utm_term,
     utm_content: record.utm_content,
-    testVariants: record.testVariants,
+    testVariants: record.testVariants?.map(({ url, percentage }) => ({ url, percentage })) ?? null,
     testStartedAt: record.testStartedAt,
     testCompletedAt: record.testCompletedAt,
     userId: record.userId,

@@ -149,7 +149,10 @@ export const exportScheduleRecordSchema = recordSchema({
   }).nullable(),
   /** Number of the latest attempt. What an earlier one still does has no effect. */
   attempt: z.int(),
-  lastWindow: recordSchema(exportedWindowSchema.shape).nullable(),
+  lastWindow: recordSchema({
+    ...exportedWindowSchema.shape,
+    window: recordSchema(exportedWindowSchema.shape.window.shape),
+  }).nullable(),
   error: text,
   /** Number of consecutive attempts that the storage has refused. */
   refusals: z.int(),

@@ -28,7 +28,7 @@ export const workspaceRecordSchema = recordSchema({
   requestsPerMinute: z.int().min(1).nullable(),
   analyticsPerSecond: z.int().min(0).nullable(),
   /** Overrides of the plan's quotas, field by field. */
-  quotas: quotasSchema.partial(),
+  quotas: recordSchema(quotasSchema.partial().shape),
   defaultProgramId: text,
   publishableKeyHash: text,
   /** Number of its queue shard; it never changes. Absent = 0, so that releases without queue shards can read the record. */
@@ -133,7 +133,7 @@ export const linkRecordSchema = recordSchema({
   utm_campaign: text,
   utm_term: text,
   utm_content: text,
-  testVariants: testVariantsSchema.nullable(),
+  testVariants: z.array(recordSchema(testVariantsSchema.element.shape)).nullable(),
   testStartedAt: text,
   testCompletedAt: text,
   userId: text,
@@ -254,11 +254,17 @@ export const partnerRecordSchema = recordSchema({
   bannedReason: text,
   /** The answers of the application form. */
   applicationFormData: z
-    .array(z.strictObject({ label: z.string(), value: text }))
+    .array(recordSchema({ label: z.string(), value: text }))
     .nullable()
     .default(null),
-  rejection: z
-    .strictObject({ reason: text, note: text, timeframe: text, isFraud: z.boolean(), fraudReason: text, at: time })
+  rejection: recordSchema({
+    reason: text,
+    note: text,
+    timeframe: text,
+    isFraud: z.boolean(),
+    fraudReason: text,
+    at: time,
+  })
     .nullable()
     .default(null),
 });

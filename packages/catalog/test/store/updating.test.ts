@@ -68,6 +68,32 @@ describe('updates', () => {
     expect(await stores.catalog().workspaces.get(workspace.id)).toMatchObject({ color: 'blue', plan: 'pro' });
   });
 
+  it('keep the fields that only a later release has in the objects of a record', async () => {
+    const { workspace, link } = await aLink('later-objects');
+    const partner = await catalog.partners.create(workspace.id, { name: 'Ann', email: 'ann@example.com' });
+    const later = { addedLater: 'a later release' };
+    const variant = { url: 'https://acme.com/a', percentage: 50, ...later };
+    const rejection = { reason: null, note: null, timeframe: null, isFraud: false, fraudReason: null };
+    const added = {
+      link: { testVariants: [variant, variant] },
+      workspace: { quotas: { domains: 7, webhooks: 5 } },
+      partner: {
+        applicationFormData: [{ label: 'Site', value: null, ...later }],
+        rejection: { ...rejection, at: '2026-03-04T12:30:45.678Z', ...later },
+      },
+    };
+    await catalog.links.update(workspace.id, link.id, (record) => ({ ...record, ...added.link }));
+    await catalog.workspaces.update(workspace.id, added.workspace);
+    await catalog.partners.update(workspace.id, partner.id, () => added.partner);
+    await other.links.update(workspace.id, link.id, (record) => ({ ...record, comments: 'changed' }));
+    await other.workspaces.update(workspace.id, { plan: 'pro' });
+    await other.partners.update(workspace.id, partner.id, () => ({ name: 'Bea' }));
+    const stored = stores.catalog();
+    expect(await stored.links.get(workspace.id, link.id)).toMatchObject({ ...added.link, comments: 'changed' });
+    expect(await stored.workspaces.get(workspace.id)).toMatchObject({ ...added.workspace, plan: 'pro' });
+    expect(await stored.partners.get(workspace.id, partner.id)).toMatchObject({ ...added.partner, name: 'Bea' });
+  });
+
   it('with a lost answer that ClickHouse carries out after the lock has expired do not undo a later one', async () => {
     const { workspace, link } = await aLink('late');
     const set = (url: string) => catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url }));

@@ -82,7 +82,8 @@ export async function reactivatePartner(
 export function applicationObject(record: PartnerRecord): PartnerApplication {
   const { id, name, companyName, email, image, description, country, groupId, status, createdAt } = record;
   const partner = { id, name, companyName, email, image, description, country, groupId, status };
-  return { id, createdAt, partner, applicationFormData: record.applicationFormData };
+  const applicationFormData = record.applicationFormData?.map(({ label, value }) => ({ label, value })) ?? null;
+  return { id, createdAt, partner, applicationFormData };
 }
 
 /** @throws ApiError bad_request when the application is already decided */
