@@ -66,12 +66,11 @@ export function createCustomers(store: RecordStore<CustomerRecord>, deps: Custom
      * @returns the customer as it is stored now; undefined when there is none
      */
     attribute(workspaceId: string, id: string, first: FirstClick): Promise<CustomerRecord | undefined> {
-      const updatedAt = new Date(deps.now()).toISOString();
-      return store.update(workspaceId, id, (customer) =>
-        customer.clickId === null && (customer.linkId ?? first.linkId) === first.linkId
-          ? { ...customer, ...first, country: customer.country ?? first.country, updatedAt }
-          : customer,
-      );
+      return store.update(workspaceId, id, (customer) => {
+        if (customer.clickId !== null || (customer.linkId ?? first.linkId) !== first.linkId) return customer;
+        const updatedAt = new Date(deps.now()).toISOString();
+        return { ...customer, ...first, country: customer.country ?? first.country, updatedAt };
+      });
     },
 
     /**

@@ -102,13 +102,13 @@ export function createDomainChanges(stores: DomainStores, resource: DomainResour
    */
   async function setPrimary(workspaceId: string, id: string): Promise<boolean> {
     const ids = (await all(workspaceId)).map((domain) => domain.id);
-    const updatedAt = new Date(deps.now()).toISOString();
     let isPresent = false;
     await domains.updateMany(workspaceId, [...ids, id], async (domain) => {
       // Read under its lock: it may have been removed since the list was read.
       isPresent = (await domains.table.get(workspaceId, id)) !== undefined;
       const primary = domain.id === id;
-      return !isPresent || domain.primary === primary ? domain : { ...domain, primary, updatedAt };
+      if (!isPresent || domain.primary === primary) return domain;
+      return { ...domain, primary, updatedAt: new Date(deps.now()).toISOString() };
     });
     return isPresent;
   }

@@ -325,10 +325,9 @@ export function createErasures(store: RecordStore<ErasureRecord>, deps: Erasures
       ids: readonly string[],
       change: (record: ErasureRecord) => Partial<Fields<ErasureRecord>> | undefined,
     ): Promise<ErasureRecord[]> {
-      const updatedAt = new Date(now()).toISOString();
       return store.updateMany(workspaceId, ids, (record) => {
         const changed = change(record);
-        return changed === undefined ? record : { ...record, ...changed, updatedAt };
+        return changed === undefined ? record : { ...record, ...changed, updatedAt: new Date(now()).toISOString() };
       });
     },
 

@@ -160,11 +160,11 @@ export function createResources<R extends CatalogRecord, N, Filters, Sort extend
       change: (record: R) => Partial<Fields<R>> | Promise<Partial<Fields<R>>>,
     ): Promise<R> {
       if (!isId(id)) throw notFound();
-      const updatedAt = new Date(now()).toISOString();
       const changed = await store
         .update(workspaceId, id, async (record) => {
           const fields = await change(record);
-          return Object.keys(fields).length === 0 ? record : { ...record, ...fields, updatedAt };
+          const isChanged = Object.keys(fields).length > 0;
+          return isChanged ? { ...record, ...fields, updatedAt: new Date(now()).toISOString() } : record;
         })
         .catch((err: unknown) => {
           throw conflictOf(err);

@@ -252,12 +252,11 @@ export function createWorkspaces(
       id: string,
       change: WorkspacePatch | ((stored: WorkspaceRecord) => WorkspacePatch),
     ): Promise<WorkspaceRecord> {
-      const updatedAt = new Date(deps.now()).toISOString();
       const updated = await workspaces.update(id, id, (record) => {
         const patch = typeof change === 'function' ? change(record) : change;
         if (patch.slug !== undefined) checkSlug(patch.slug);
         if (patch.allowedHostnames !== undefined) checkHostnames(patch.allowedHostnames);
-        return { ...record, ...patch, updatedAt };
+        return { ...record, ...patch, updatedAt: new Date(deps.now()).toISOString() };
       });
       if (updated === undefined) throw new ApiError('not_found', 'Workspace not found.');
       return updated;

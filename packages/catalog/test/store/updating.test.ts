@@ -94,6 +94,31 @@ describe('updates', () => {
     expect(await stored.partners.get(workspace.id, partner.id)).toMatchObject({ ...added.partner, name: 'Bea' });
   });
 
+  it('have the time at which they were made, not that at which they began to wait for an earlier one', async () => {
+    let clock = Date.now();
+    const waiting = stores.catalog({ now: () => clock });
+    const { workspace } = await aWorkspace(catalog);
+    const { id } = workspace;
+    const tag = await catalog.tags.create(id, { name: 'news' });
+    const customer = await catalog.customers.create(id, { externalId: 'ann' });
+    const erasure = await catalog.erasures.accept(id, { externalId: 'ann', customerIds: [customer.id] }, 'anonymise');
+    const click = { clickId: 'c', clickedAt: null, linkId: null, programId: null, partnerId: null, country: null };
+    const locks = [tag, customer, erasure, workspace].map(
+      (record, index) => `waymark:lock:record/${['tags', 'customers', 'erasures', 'workspaces'][index]}/${record.id}`,
+    );
+    for (const lock of locks) await stores.client.set(lock, 'an earlier change');
+    const changes = Promise.all([
+      waiting.tags.update(id, tag.id, () => ({ name: 'press' })),
+      waiting.customers.attribute(id, customer.id, click),
+      waiting.erasures.updateMany(id, [erasure.id], () => ({ clicks: 1 })).then(([changed]) => changed),
+      waiting.workspaces.update(id, { plan: 'pro' }),
+    ]);
+    clock += 5_000;
+    await stores.client.del(locks);
+    const time = new Date(clock).toISOString();
+    expect((await changes).map((changed) => changed?.updatedAt)).toEqual([time, time, time, time]);
+  });
+
   it('with a lost answer that ClickHouse carries out after the lock has expired do not undo a later one', async () => {
     const { workspace, link } = await aLink('late');
     const set = (url: string) => catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url }));
