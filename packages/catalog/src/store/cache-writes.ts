@@ -18,16 +18,26 @@ export interface Written<R extends CatalogRecord> {
 export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { kind, localRecords }: RecordDeps<R>) {
   const { cache } = deps;
 
-  async function publish(written: readonly Written<R>[], isRemoved: boolean): Promise<void> {
-    if (written.length === 0) return;
+  const changeOf = ({ workspaceId, id }: Pick<R, 'workspaceId' | 'id'>, version: number, isRemoved: boolean) => ({
+    table: kind.table,
+    workspaceId,
+    id,
+    version,
+    isRemoved,
+  });
+
+  /** @param absent records that were removed earlier */
+  async function publish(
+    written: readonly Written<R>[],
+    isRemoved: boolean,
+    absent: readonly Pick<R, 'workspaceId' | 'id'>[] = [],
+  ): Promise<void> {
+    const records = [
+      ...written.map(({ stored: { record, version } }) => changeOf(record, version, isRemoved)),
+      ...absent.map((key) => changeOf(key, deps.now(), true)),
+    ];
+    if (records.length === 0) return;
     const names = written.flatMap(({ gained, lost }) => [...gained, ...lost].map(nameKey));
-    const records = written.map(({ stored: { record, version } }) => ({
-      table: kind.table,
-      workspaceId: record.workspaceId,
-      id: record.id,
-      version,
-      isRemoved,
-    }));
     await retryWrite(() => deps.publish({ names, records }));
   }
 
@@ -69,8 +79,13 @@ export function createCacheWrites<R extends CatalogRecord>(deps: WriteDeps, { ki
     evictNames: (removed: readonly Written<R>[]): Promise<void> =>
       retryWrite(() => Promise.all(removed.flatMap(({ lost }) => lost.map(cache.dropName)))),
 
-    /** Evicts removed records in all processes. Await it before the write is answered, after the locks are released. */
-    publishRemoved: (removed: readonly Written<R>[]) => publish(removed, true),
+    /**
+     * Evicts removed records in all processes. Await it before the write is answered, after the locks are released.
+     *
+     * @param absent records that do not exist, and may have been removed by a process that ended before it published it
+     */
+    publishRemoved: (removed: readonly Written<R>[], absent: readonly Pick<R, 'workspaceId' | 'id'>[]) =>
+      publish(removed, true, absent),
   };
 }
 export type CacheWrites<R extends CatalogRecord> = ReturnType<typeof createCacheWrites<R>>;

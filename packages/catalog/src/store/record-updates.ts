@@ -39,11 +39,11 @@ export function createChanger<R extends CatalogRecord>(
 ) {
   const { kind, table, commit } = own;
 
-  /** Locks the records, reads them from their table and runs `work` with those that exist, in the order of `ids`. */
+  /** Locks the records, reads them from their table and runs `work` with those that exist, in the order of `ids`, and the ids of the others. */
   async function underRecordLocks<T>(
     workspaceId: string,
     ids: readonly string[],
-    work: (found: readonly Stored<R>[], lock: Lock) => Promise<T>,
+    work: (found: readonly Stored<R>[], lock: Lock, absent: readonly string[]) => Promise<T>,
   ): Promise<T> {
     const known = [...new Set(ids)].filter((id) => parseResourceId(kind.resource, id) !== undefined);
     const lock = await deps.locks.take(known.map((id) => recordLock(kind, id)));
@@ -52,6 +52,7 @@ export function createChanger<R extends CatalogRecord>(
       return work(
         found.filter((stored) => stored !== undefined),
         lock,
+        known.filter((_id, index) => found[index] === undefined),
       );
     });
   }
@@ -169,7 +170,8 @@ export function createChanger<R extends CatalogRecord>(
   }
 
   /**
-   * Removes records and frees their names.
+   * Removes records and frees their names. Copies of records that do not exist are evicted: the process that removed one may have ended before
+   * it published it.
    *
    * @param mayRemove throws to refuse the removal of all records, or returns false to keep this one
    * @returns the removed records
@@ -179,7 +181,7 @@ export function createChanger<R extends CatalogRecord>(
     ids: readonly string[],
     mayRemove: (record: R) => boolean | Promise<boolean> = () => true,
   ): Promise<R[]> {
-    const removed = await underRecordLocks(workspaceId, ids, async (found, lock) => {
+    const { removed, absent } = await underRecordLocks(workspaceId, ids, async (found, lock, missing) => {
       const allowed = await Promise.all(found.map(({ record }) => mayRemove(record)));
       const marked = found
         .filter((_stored, index) => allowed[index])
@@ -188,7 +190,7 @@ export function createChanger<R extends CatalogRecord>(
           gained: [],
           lost: kind.names(record),
         }));
-      if (marked.length === 0) return [];
+      if (marked.length === 0) return { removed: [], absent: missing };
       await setWriteMarkers(workspaceId, marked);
       await commit.add(
         marked.map(({ stored }) => recordRow(kind, stored, true)),
@@ -196,9 +198,12 @@ export function createChanger<R extends CatalogRecord>(
       );
       await dropNames(marked, lock);
       await evictNames(marked);
-      return marked;
+      return { removed: marked, absent: missing };
     });
-    await publishRemoved(removed);
+    await publishRemoved(
+      removed,
+      absent.map((id) => ({ workspaceId, id })),
+    );
     return removed.map(({ stored }) => stored.record);
   }
 

@@ -215,34 +215,59 @@ describe('a process that receives no invalidations', () => {
   });
 });
 
-it('a write that was stored and could not be published is an error, and its repeat, which changes nothing, is published', {
-  timeout: 30_000,
-}, async () => {
-  const { workspace, host, link } = await aLink('unpublished');
-  const gate = await startGate(stores.redis.url);
-  const client = new Redis(gate.url);
-  client.on('error', () => undefined);
-  const cut = await connected(stores.catalog({ redis: client }), stores.client);
-  const read = async () => (await reader.links.findByAddress(host, 'unpublished'))?.url;
-  try {
-    expect(await read()).toBe('https://one.com');
-    const update = cut.links.update(workspace.id, link.id, (record) => {
-      gate.cutAfter((chunk) => {
-        if (chunk.includes('PUBLISH')) gate.set('refusing');
-        return false;
+describe.each<{
+  readonly what: string;
+  /** @param during called before the write */
+  readonly write: (catalog: Catalog, workspaceId: string, id: string, during: () => void) => Promise<unknown>;
+  readonly repeat: (workspaceId: string, id: string) => Promise<unknown>;
+  readonly expected: string | undefined;
+}>([
+  {
+    what: 'a change',
+    write: ({ links }, workspaceId, id, during) =>
+      links.update(workspaceId, id, (record) => {
+        during();
+        return { ...record, url: 'https://two.com' };
+      }),
+    repeat: (workspaceId, id) => writer.links.update(workspaceId, id, (record) => record),
+    expected: 'https://two.com',
+  },
+  {
+    what: 'a removal',
+    write: ({ links }, workspaceId, id, during) =>
+      links.removeMany(workspaceId, [id], () => {
+        during();
+        return true;
+      }),
+    repeat: (workspaceId, id) => writer.links.removeMany(workspaceId, [id]),
+    expected: undefined,
+  },
+])('$what that was stored and could not be published', ({ write, repeat, expected }) => {
+  it('is an error, and its repeat, which changes nothing, is published', { timeout: 30_000 }, async () => {
+    const { workspace, host, link } = await aLink('unpublished');
+    const gate = await startGate(stores.redis.url);
+    const client = new Redis(gate.url);
+    client.on('error', () => undefined);
+    const cut = await connected(stores.catalog({ redis: client }), stores.client);
+    const read = async () => (await reader.links.findByAddress(host, 'unpublished'))?.url;
+    try {
+      expect(await read()).toBe('https://one.com');
+      const written = write(cut, workspace.id, link.id, () => {
+        gate.cutAfter((chunk) => {
+          if (chunk.includes('PUBLISH')) gate.set('refusing');
+          return false;
+        });
       });
-      return { ...record, url: 'https://two.com' };
-    });
-    // A process without reads for five seconds gives up its lease.
-    const end = reading(read);
-    await expect(update).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 }).finally(end);
-    expect(await read()).toBe('https://one.com');
-    const repeated = await writer.links.update(workspace.id, link.id, (record) => record);
-    expect(repeated?.url).toBe('https://two.com');
-    expect(await read()).toBe('https://two.com');
-  } finally {
-    client.disconnect();
-    await cut.close();
-    await gate.close();
-  }
+      // A process without reads for five seconds gives up its lease.
+      const end = reading(read);
+      await expect(written).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 }).finally(end);
+      expect(await read()).toBe('https://one.com');
+      await repeat(workspace.id, link.id);
+      expect(await read()).toBe(expected);
+    } finally {
+      client.disconnect();
+      await cut.close();
+      await gate.close();
+    }
+  });
 });
