@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { applyWorkspaceRetention, type Catalog, type WorkspacePatch } from '@waymark/catalog';
-import { parseResourceId } from '@waymark/contract';
+import { formatResourceId, parseResourceId } from '@waymark/contract';
 import {
   aClick,
   aLead,
@@ -262,6 +262,51 @@ FROM workspaces FINAL WHERE workspace_id = {unreadable:UInt64}`,
   expect((await stored(other)).events.map(([rows]) => rows)).toEqual([1, 1, 1]);
   expect((await stored(unreadable)).events.map(([rows]) => rows)).toEqual([2, 2, 2]);
   await retention.close();
+});
+
+/** The client of the database, which runs `then` after it has counted the rows of the last table. */
+const countingUntil = (then: () => unknown): typeof database.client =>
+  Object.assign(Object.create(database.client) as typeof database.client, {
+    async rows(read: Parameters<typeof database.client.rows>[0]) {
+      const rows = await database.client.rows(read);
+      if (read.query.includes('FROM click_aliases WHERE')) await then();
+      return rows;
+    },
+  });
+
+test('a retention that is ended or made longer while rows are counted deletes nothing that it keeps now', async () => {
+  const [ended, longer, other] = [
+    await aWorkspace({ eventRetentionDays: 40 }),
+    await aWorkspace({ eventRetentionDays: 40 }),
+    await aWorkspace({ eventRetentionDays: 40 }),
+  ];
+  for (const workspace of [ended, longer, other]) await storeEvents(workspace, [1, 50]);
+  const change = (workspace: string, eventRetentionDays: number | null) =>
+    catalog.workspaces.update(formatResourceId('workspace', workspace), { eventRetentionDays });
+  const clickhouse = countingUntil(() => Promise.all([change(ended, null), change(longer, 60)]));
+  await applyWorkspaceRetention({
+    ...{ workspaces: catalog.workspaces, clickhouse, redis: client, nowMs: NOW },
+  });
+  await waitFor(settled, { what: 'the mutations' });
+  const rowsLeft = await Promise.all([ended, longer, other].map(async (one) => (await stored(one)).events));
+  expect(rowsLeft.map((events) => events.map(([rows]) => rows))).toEqual([
+    [2, 2, 2],
+    [2, 2, 2],
+    [1, 1, 1],
+  ]);
+});
+
+test('a run that is ended after it has counted starts no deletion', async () => {
+  const workspace = await aWorkspace({ eventRetentionDays: 40 });
+  await storeEvents(workspace, [50]);
+  const before = await mutations();
+  const closing = new AbortController();
+  const run = applyWorkspaceRetention({
+    ...{ workspaces: catalog.workspaces, clickhouse: countingUntil(() => closing.abort()), redis: client },
+    ...{ nowMs: NOW, signal: closing.signal },
+  });
+  await expect(run).rejects.toThrow('aborted');
+  expect(await mutations()).toEqual(before);
 });
 
 test('a writer that has lost its lease while it counted starts no deletion', async () => {

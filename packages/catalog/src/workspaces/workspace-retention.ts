@@ -33,7 +33,7 @@ export interface RetentionRun {
   readonly redis: Redis;
   readonly cluster?: string | undefined;
   readonly nowMs: number;
-  /** Ends the run. */
+  /** Ends the run, unless it has begun to start deletions. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -67,8 +67,11 @@ export async function applyWorkspaceRetention(run: RetentionRun): Promise<Retent
   const { workspaces, clickhouse, redis, cluster, nowMs, signal } = run;
   const lease = await takeLease(redis, 'retention:turn');
   return lease?.during(async (lost) => {
-    const rules = rulesOf((await workspaces.listReadable()).records);
-    const { counts, uncounted, failed } = await countExpired(clickhouse, rules, { nowMs, signal });
+    const currentRules = async () => rulesOf((await workspaces.listReadable()).records);
+    const { counts, uncounted, failed } = await countExpired(clickhouse, await currentRules(), { nowMs, signal });
+    // Read again: counting may take minutes, and an operator may have kept more meanwhile.
+    const rules = await currentRules();
+    signal?.throwIfAborted();
     if (lost.aborted) return undefined;
     const report = await deleteExpired(clickhouse, rules, { counts, uncounted }, { cluster, nowMs });
     return { ...report, counts, uncounted, failed: [...failed, ...report.failed] };
