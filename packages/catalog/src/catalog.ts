@@ -196,7 +196,7 @@ export function createCatalog(options: CatalogOptions) {
   });
   const queueShards = createQueueShards(workspaceStore, 1 + otherQueues.length, laggingRead);
   const queues = [redis, ...otherQueues];
-  const pendingCustomers = createPendingCustomers((workspaceId) => queueShards.pick(queues, workspaceId), now);
+  const pendingCustomers = createPendingCustomers(queues, queueShards, now);
   const customerStore = createRecordStore(customerType, deps, { ...others, pending: pendingCustomers });
   const tagStore = createRecordStore(tagType, deps, others);
   const folderStore = createRecordStore(folderType, deps, others);

@@ -15,6 +15,7 @@ import type { CustomerRecord } from '../model/record-schemas.js';
 import { storableText } from '../model/storable-text.js';
 import type { CommandConnections } from '../redis/connections.js';
 import type { NameRow } from '../store/unique-names.js';
+import type { QueueShards } from '../workspaces/queue-shards.js';
 import type { Peek, PendingRecords } from './pending-records.js';
 
 /** Maximum number of pending customers that are listed. There are more only while the writer is away. */
@@ -29,46 +30,51 @@ interface CustomerKey {
 }
 
 type Queue = Pick<CommandConnections, 'tryRead' | 'run'>;
-type RunCommand = <T>(workspaceId: string, command: (redis: Redis) => Promise<T>) => Promise<T>;
+type RunCommand = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>;
 
-/**
- * Reads the pending customers: those that `/track` has created and the writer has not inserted yet (docs/reference/consistency.md).
- *
- * @param queueOf the queue shard of a workspace
- */
-export function createPendingCustomers(
-  queueOf: (workspaceId: string) => Promise<Queue>,
-  now: () => number,
-): PendingRecords<CustomerRecord> {
-  const parse = (text: string) => parseData(customerType, text);
+const parse = (text: string) => parseData(customerType, text);
 
-  const run: RunCommand = async (workspaceId, command) => (await queueOf(workspaceId)).run(command);
+function createLoader(runCommand: RunCommand) {
+  return createDataLoader<CustomerKey, CustomerRecord>({
+    identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
+    group: ({ workspaceId }) => workspaceId,
+    async load(keys) {
+      const workspaceId = keys[0]?.workspaceId ?? '';
+      const numbers = keys.map(({ number }) => number);
+      const texts = await runCommand((client) =>
+        readPendingCustomers(client, numberOf('workspace', workspaceId), numbers),
+      );
+      return new Map([...texts].map(([number, text]) => [`${workspaceId}/${number}`, parse(text)]));
+    },
+    batchSizeMax: IDS_PER_READ,
+    concurrentReadsMax: 4,
+  });
+}
 
+/** Reads one queue shard. Its reads share nothing with those of other shards, so that they do not wait for one that is away. */
+function createShardReader(queue: Queue) {
+  const run: RunCommand = (command) => queue.run(command);
   /** @throws Error when Redis does not answer at once */
-  const tryRead: RunCommand = async (workspaceId, command) => {
-    const queue = await queueOf(workspaceId);
+  const tryRead: RunCommand = async (command) => {
     const answer = await queue.tryRead(async (client) => ({ value: await command(client) }));
     if (answer === undefined) throw new Error('Redis does not answer');
     return answer.value;
   };
+  return { run, tryRead, peek: createLoader(tryRead), read: createLoader(run) };
+}
 
-  function createLoader(runIn: RunCommand) {
-    return createDataLoader<CustomerKey, CustomerRecord>({
-      identify: ({ workspaceId, number }) => `${workspaceId}/${number}`,
-      group: ({ workspaceId }) => workspaceId,
-      async load(keys) {
-        const workspaceId = keys[0]?.workspaceId ?? '';
-        const numbers = keys.map(({ number }) => number);
-        const texts = await runIn(workspaceId, (client) =>
-          readPendingCustomers(client, numberOf('workspace', workspaceId), numbers),
-        );
-        return new Map([...texts].map(([number, text]) => [`${workspaceId}/${number}`, parse(text)]));
-      },
-      batchSizeMax: IDS_PER_READ,
-      concurrentReadsMax: 4,
-    });
-  }
-  const loaders = { peek: createLoader(tryRead), read: createLoader(run) };
+/**
+ * Reads the pending customers: those that `/track` has created and the writer has not inserted yet (docs/reference/consistency.md).
+ *
+ * @param queues one for each queue shard, by number
+ */
+export function createPendingCustomers(
+  queues: readonly Queue[],
+  queueShards: Pick<QueueShards, 'pick'>,
+  now: () => number,
+): PendingRecords<CustomerRecord> {
+  const readers = queues.map(createShardReader);
+  const readerOf = (workspaceId: string) => queueShards.pick(readers, workspaceId);
 
   async function peekAt<T>(read: () => Promise<T | undefined>): Promise<Peek<T>> {
     try {
@@ -82,23 +88,27 @@ export function createPendingCustomers(
   const isYoung = (id: string) => now() - (resourceIdTime('customer', id) ?? 0) < PENDING_MS_MAX;
   const keyOf = (workspaceId: string, id: string) => ({ workspaceId, number: numberOf('customer', id) });
 
-  async function rowOf(runIn: RunCommand, { scope, name }: Name): Promise<NameRow | undefined> {
-    const workspaceId = formatResourceId('workspace', scope);
-    const number = await runIn(workspaceId, (client) => findPendingCustomer(client, scope, storableText(name)));
+  async function rowOf(how: 'tryRead' | 'run', { scope, name }: Name): Promise<NameRow | undefined> {
+    const reader = await readerOf(formatResourceId('workspace', scope));
+    const number = await reader[how]((client) => findPendingCustomer(client, scope, storableText(name)));
     return number === undefined ? undefined : { workspaceNumber: scope, number };
   }
 
   return {
     peek: (workspaceId, id) =>
-      isYoung(id) ? peekAt(() => loaders.peek(keyOf(workspaceId, id))) : Promise.resolve({ found: undefined }),
-    read: async (workspaceId, id) => (isYoung(id) ? loaders.read(keyOf(workspaceId, id)) : undefined),
-    peekByName: (name) => peekAt(() => rowOf(tryRead, name)),
-    readByName: (name) => rowOf(run, name),
+      isYoung(id)
+        ? peekAt(async () => (await readerOf(workspaceId)).peek(keyOf(workspaceId, id)))
+        : Promise.resolve({ found: undefined }),
+    read: async (workspaceId, id) =>
+      isYoung(id) ? (await readerOf(workspaceId)).read(keyOf(workspaceId, id)) : undefined,
+    peekByName: (name) => peekAt(() => rowOf('tryRead', name)),
+    readByName: (name) => rowOf('run', name),
 
     async readAll(workspaceId) {
       const workspace = numberOf('workspace', workspaceId);
       // Replicas must confirm an empty answer, too: a former master that is cut off lacks the customers that the new one has acknowledged.
-      const read = () => run(workspaceId, (client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
+      const { run } = await readerOf(workspaceId);
+      const read = () => run((client) => readAllPendingCustomers(client, workspace, LISTED_MAX));
       let texts = await read();
       if (texts === undefined) {
         await pollUntil(async () => {

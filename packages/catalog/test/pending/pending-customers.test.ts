@@ -17,6 +17,7 @@ import type { CustomerFilters } from '../../src/customers/customer-rules.js';
 import { type Catalog, type CustomerRecord, draftCustomer, type NewCustomer } from '../../src/index.js';
 import { numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { customerType } from '../../src/model/entity-types.js';
+import { startGate } from '../store/store-gate.js';
 import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 
 /** Customers of events whose rows the writer has not inserted yet: reads return them as if it had. */
@@ -203,6 +204,29 @@ describe('a list', () => {
     expect(await listed({ externalId: 'many-500' }, own)).toEqual(['many-500']);
     expect(await listed({}, own)).toHaveLength(100);
   });
+});
+
+it('reads of a queue shard do not wait for those of another one that does not answer', async () => {
+  const gate = await startGate(stores.redis.url);
+  const client = new Redis(gate.url, { lazyConnect: true });
+  client.on('error', () => undefined);
+  gate.set('hanging');
+  const reader = await connected(stores.catalog({ otherQueueShards: [client] }), stores.client);
+  const made = await Promise.all(
+    Array.from({ length: 4 }, (_, index) =>
+      reader.workspaces.create({ name: 'Acme', slug: `hanging-${index}`, plan: 'enterprise', queueShard: 1 }),
+    ),
+  );
+  const record = await aPendingCustomer('healthy');
+  const hanging = made.map(async ({ workspace: { id } }) => {
+    await reader.customers.isPending(id, draft('hanging', {}, id).id).catch(() => undefined);
+    return 'hanging';
+  });
+  const healthy = reader.customers.isPending(workspaceId, record.id);
+  expect(await Promise.race([healthy, ...hanging])).toBe(true);
+  await Promise.all(hanging);
+  client.disconnect();
+  await gate.close();
 });
 
 describe('while Redis is unavailable', () => {
