@@ -54,23 +54,24 @@ const charsOf = (items: readonly string[]): number => items.reduce((sum, { lengt
 
 /**
  * Reads a list slice by slice. Rows may be a hundred times as large as usual, so the number of rows of the next page or slice is computed
- * from the size of the rows in the slice before.
+ * from the size of the items in the slice before.
  */
 export async function* slicesOf<Row>(list: PagedList<Row>): AsyncGenerator<ExportSlice> {
   const { readPage, pageChars, itemsOf, idOf } = list;
   let last: Row | undefined;
-  /** Characters of a row; undefined = no row has been read. */
-  let rowChars: number | undefined;
-  const rowsWith = (chars: number) => Math.max(1, Math.floor(chars / (rowChars ?? chars)));
-  const sliceRows = () => (rowChars === undefined ? FIRST_SLICE_ROWS : Math.min(SLICE.rows, rowsWith(SLICE.chars)));
+  /** Characters of an item; undefined = none has been read. */
+  let itemChars: number | undefined;
+  const rowsWith = (chars: number) => Math.max(1, Math.floor(chars / (itemChars ?? chars)));
+  const sliceRows = () => (itemChars === undefined ? FIRST_SLICE_ROWS : Math.min(SLICE.rows, rowsWith(SLICE.chars)));
   for (;;) {
     let read = 0;
-    const page = await readPage(last, rowChars === undefined ? FIRST_PAGE_ROWS : rowsWith(pageChars));
+    const page = await readPage(last, itemChars === undefined ? FIRST_PAGE_ROWS : rowsWith(pageChars));
     for (const rows of groupsOf(page.rows, sliceRows)) {
       read += rows.length;
       last = rows.at(-1) ?? rows[0];
       const items = await itemsOf(rows);
-      rowChars = Math.max(1, charsOf(items) / rows.length);
+      // Rows without items say nothing about the size of those that follow.
+      if (items.length > 0) itemChars = charsOf(items) / items.length;
       yield { items, lastId: idOf(last) };
     }
     if (read < page.limit) return;

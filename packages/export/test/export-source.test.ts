@@ -46,6 +46,12 @@ test('the slices of a list have each of its rows once, in order, whatever the si
   );
 });
 
+test('a page after rows without items has no more rows than the first one, because their size is not known', async () => {
+  const { source, pages } = listOf([...Array(250).fill(0), ...Array(120).fill(50_000)]);
+  for await (const _ of source);
+  expect(pages.map(({ length }) => length)).toEqual([100, 100, 100, 20, 20, 20, 10]);
+});
+
 test('a page or slice has few large rows, or up to its maximum of small ones', async () => {
   const slicesAndPages = async (chars: number) => {
     const { source, pages } = listOf(Array(2000).fill(chars));
