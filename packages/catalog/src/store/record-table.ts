@@ -100,7 +100,7 @@ export function createRecordTable<R extends CatalogRecord>(
 
   const lookUp = createDataLoader<RecordNumber, Row>({
     identify: ({ workspaceNumber, number }) => recordKeyText(workspaceNumber, number),
-    // On a cluster, look-ups of a shard that is away would take those of other shards with them.
+    // On a cluster, look-ups of a shard that is away would fail those of other shards; they still share the four slots.
     group: ({ workspaceNumber }) => (isOneServer ? '' : workspaceNumber),
     load: readRows,
     batchSizeMax: RECORDS_PER_READ,
