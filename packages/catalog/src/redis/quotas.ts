@@ -83,7 +83,7 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
       const releasePosition = () =>
         redis.run((client) => client.eval(RELEASE_POSITION, 3, ...keys, member)).catch(() => undefined);
 
-      const untilMs = now() + WAIT_MS_MAX;
+      const startedMs = now();
       let result: T;
       try {
         // The queue is read before the count: a creation that has left the queue by then is counted by `used`.
@@ -92,7 +92,8 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
           const count = await used();
           if (count + amount > limit) throw refusal();
           if (count + ahead + amount <= limit) break;
-          if (now() > untilMs) throw unavailable(`quota of ${what}`);
+          // Also after the clock was set back: the wait would be longer by as much.
+          if (Math.abs(now() - startedMs) > WAIT_MS_MAX) throw unavailable(`quota of ${what}`);
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }
         result = await work();

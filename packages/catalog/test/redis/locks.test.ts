@@ -16,18 +16,24 @@ afterAll(async () => {
   await server.stop();
 });
 
-it('the error of a lock that stays taken is logged with what is locked and whose it is, not with the name itself', async () => {
-  const connections = openConnections(client, 0, { warn: () => undefined });
-  await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
-  const name = 'name/partner-email/prog_1/ada/lovelace@acme.com';
-  await client.set(`waymark:lock:${name}`, 'another request');
-  let nowMs = 0;
-  const locks = createLocks(connections, () => nowMs);
-  const refused = await locks.take([name], { whileBusy: () => (nowMs = 60_000) }).catch((err: unknown) => err);
-  expect(refused).toBeInstanceOf(LockedError);
-  expect((refused as LockedError).context).toEqual({ what: 'lock on name/partner-email/prog_1' });
-  connections.close();
-});
+it.each([
+  ['', 60_000],
+  [', also if the clock was set back meanwhile', -60_000],
+])(
+  'the error of a lock that stays taken is logged with what is locked and whose it is, not with the name itself%s',
+  async (_case, laterMs) => {
+    const connections = openConnections(client, 0, { warn: () => undefined });
+    await waitFor(async () => (await connections.tryRun((redis) => redis.ping())) === 'PONG', { what: 'Redis' });
+    const name = 'name/partner-email/prog_1/ada/lovelace@acme.com';
+    await client.set(`waymark:lock:${name}`, 'another request');
+    let nowMs = 0;
+    const locks = createLocks(connections, () => nowMs);
+    const refused = await locks.take([name], { whileBusy: () => (nowMs = laterMs) }).catch((err: unknown) => err);
+    expect(refused).toBeInstanceOf(LockedError);
+    expect((refused as LockedError).context).toEqual({ what: 'lock on name/partner-email/prog_1' });
+    connections.close();
+  },
+);
 
 it('requests that take the same names in different orders do not block each other', async () => {
   const connections = openConnections(client, 0, { warn: () => undefined });
