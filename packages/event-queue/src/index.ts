@@ -52,6 +52,7 @@ export { oldestQueuedMs } from './queue/oldest-job.js';
 export { type QueueDepth, queueDepths, queuedEvents } from './queue/queue-depths.js';
 export { checkShardMark, ShardMismatchError } from './queue/shard-mark.js';
 export * from './queue/webhook-jobs.js';
+export { withoutStackTraces } from './queue/without-stack-traces.js';
 export { isOutOfMemory, WORKER_SILENCE_MS_MAX } from './redis/connection.js';
 export { execute } from './redis/execute-transaction.js';
 export { infoField, memoryOf, memoryShare, type RedisMemory } from './redis/info.js';

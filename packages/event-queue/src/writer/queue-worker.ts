@@ -5,6 +5,7 @@ import type { DeadLetters } from '../queue/dead-letters.js';
 import { type JobData, jobDataSchema, jobProgressSchema } from '../queue/job-rows.js';
 import { QUEUE_PREFIX } from '../queue/keys.js';
 import { watchLongLocks } from '../queue/long-locks.js';
+import { withoutStackTraces } from '../queue/without-stack-traces.js';
 import { type QueueLogger, throttled } from '../redis/throttled-log.js';
 import type { WriterJob } from './batch-writer.js';
 import { createCoalescer, type FlushReason } from './coalescer.js';
@@ -86,6 +87,7 @@ export function createQueueWorker(options: QueueWorkerOptions): QueueWorker {
   };
 
   const process = async (job: Job<JobData>, token = ''): Promise<void> => {
+    withoutStackTraces(job);
     const jobId = job.id ?? '';
     const parsed = jobDataSchema.safeParse(job.data);
     if (!parsed.success) {

@@ -71,10 +71,12 @@ describe('webhook jobs of an insert', () => {
         return Promise.reject(new Error('no webhooks yet'));
       },
     });
-    await fixture.add('click', rows);
+    const jobId = await fixture.add('click', rows);
     await waitFor(() => insertedBatch !== '', { what: 'the insert' });
     expect(await storedIds()).toHaveLength(2);
     await first.close();
+    expect(await fixture.admin.hget(jobKey('click', jobId), 'failedReason')).toContain('stopped while');
+    expect(await fixture.admin.hget(jobKey('click', jobId), 'stacktrace')).toBe('[]');
     expect(await webhookJobs()).toEqual([]);
 
     let repeatedBatch = '';

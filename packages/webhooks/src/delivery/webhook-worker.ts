@@ -8,6 +8,7 @@ import {
   WEBHOOK_QUEUE,
   WORKER_SILENCE_MS_MAX,
   watchLongLocks,
+  withoutStackTraces,
 } from '@waymark/event-queue';
 import type { Outbound } from '@waymark/outbound';
 import { connectRedis, createReplication } from '@waymark/redis';
@@ -115,6 +116,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   };
 
   const processJob = async (job: Job<unknown>, token = ''): Promise<void> => {
+    withoutStackTraces(job);
     const data = readJobData(job.data);
     if (data === undefined) {
       logger.error({ jobId: job.id }, 'a webhook job is not supported by this version');
