@@ -142,7 +142,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const followCommits = async (batch: Batch, first: Promise<TransactionResult>, sentMs: number): Promise<void> => {
     let attempt = first;
     let isCertain = true;
-    for (let count = 0; !closing.signal.aborted; count++) {
+    for (let count = 0; ; count++) {
       try {
         settleCommits(batch, await attempt, sentMs);
         return;
@@ -153,7 +153,7 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       }
       if (isCertain || mayEnd(batch, sentMs)) return;
       await pause(backoffMs(count, RETRY_FIRST_MS, RETRY_MAX_MS), closing.signal);
-      if (mayEnd(batch, sentMs)) return;
+      if (closing.signal.aborted || mayEnd(batch, sentMs)) return;
       attempt = runTransaction(adder, planOf(batch, false));
     }
   };

@@ -1,5 +1,5 @@
 import { aClick, aLead, aSale, waitFor } from '@waymark/test-kit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   ClaimHeldError,
   type CommitRequest,
@@ -277,6 +277,21 @@ describe('commits', () => {
     queue.proxy.pass();
     const isStruck = async () => (await queue.queued('sale'))[0]?.progress === '{"struck":[0]}';
     await waitFor(isStruck, { what: 'the repeat', timeoutMs: 20_000 });
+  });
+
+  it('whose outcome is unknown when the producer closes leave no rejection unhandled, which would end the process', async () => {
+    const unhandled: unknown[] = [];
+    const add = (err: unknown) => void unhandled.push(err);
+    process.on('unhandledRejection', add);
+    onTestFinished(() => void process.off('unhandledRejection', add));
+    const producer = await queue.aProducer();
+    queue.proxy.holdAnswers();
+    const committing = producer.commit({ rows: [{ kind: 'sale', row: aSale() }], finals: [] });
+    await waitFor(async () => (await queue.queued('sale')).length === 1, { what: 'the transaction to be carried out' });
+    queue.proxy.holdRequests();
+    queue.proxy.cut();
+    await Promise.all([expect(committing).rejects.toMatchObject({ status: 500 }), producer.close()]);
+    expect(unhandled).toEqual([]);
   });
 
   it('are an error, not free to be recorded anew, when their first transaction may have been written a minute ago', async () => {
