@@ -25,6 +25,11 @@ export interface SpoolReplayerOptions {
   readonly takeOverIntervalMs: number;
 }
 
+export interface SpoolReplayer {
+  /** Waits up to three seconds for a replay in progress and a last one. Entries that are left stay in their files. */
+  close(): Promise<void>;
+}
+
 const LAST_REPLAY_MS = 3000;
 const LOG_INTERVAL_MS = 5000;
 
@@ -93,7 +98,7 @@ function restoredJobs(entries: readonly SpoolEntry[], answer: unknown): JobDraft
 }
 
 /** Moves spooled jobs into the queue whenever Redis answers and has memory left. */
-export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): Promise<void> } {
+export function createSpoolReplayer(options: SpoolReplayerOptions): SpoolReplayer {
   const { spool, adder, health, logger, now } = options;
   const warn = throttled((context, message) => logger.warn(context, message), LOG_INTERVAL_MS);
   const closing = new AbortController();
@@ -158,10 +163,12 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): { close(): P
   return {
     async close() {
       closing.abort();
-      await running;
       // One last attempt, so that entries do not wait until this process is started again.
-      fullAtMs = undefined;
-      await withinMs(replayOnce(), LAST_REPLAY_MS, 'the last replay').catch(() => undefined);
+      const last = running.then(() => {
+        fullAtMs = undefined;
+        return replayOnce();
+      });
+      await withinMs(last, LAST_REPLAY_MS, 'the last replay').catch(() => undefined);
     },
   };
 }

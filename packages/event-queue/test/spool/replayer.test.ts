@@ -1,4 +1,4 @@
-import { waitFor } from '@waymark/test-kit';
+import { elapsedMs, waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { JobAdder } from '../../src/queue/job-adder.js';
 import type { Load, RedisHealth } from '../../src/redis/redis-health.js';
@@ -82,4 +82,14 @@ it('logs one line in five seconds while Redis refuses the entries', async () => 
   expect(lines).toHaveLength(2);
   expect(lines[1]).toMatchObject({ err: { message: 'NOREPLICAS' }, suppressedLines: expect.any(Number) });
   await replayer.close();
+});
+
+it('closes after three seconds, however long the replay in progress takes', async () => {
+  let isReplaying = false;
+  const { replayer } = aReplayer(() => {
+    isReplaying = true;
+    return new Promise(() => undefined);
+  });
+  await waitFor(() => isReplaying, { what: 'a replay that does not end' });
+  expect(await elapsedMs(() => replayer.close())).toBeLessThan(10_000);
 });
