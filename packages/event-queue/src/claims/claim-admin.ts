@@ -5,9 +5,11 @@ import { createReplication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
 import { pause, withinMs } from '../redis/deadline.js';
+import { RELEASE_CLAIMS } from './claim-scripts.js';
 import { claimState, finalValue, OWNER_GIVES_UP_MS, PENDING_TTL_MS, pendingValue } from './claim-value.js';
 import { notRecorded } from './claims.js';
 import { blockFilters } from './filter-marks.js';
+import { createLateReleases } from './late-releases.js';
 
 const ANSWER_WITHIN_MS = 2000;
 /** Longer than a request usually holds a claim; while ClickHouse is slow, it may be up to `OWNER_GIVES_UP_MS`. */
@@ -121,6 +123,10 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
   const { waitReplicas = 0, pendingWaitMs = PENDING_WAIT_MS } = options;
   const finalWaitMs = options.pendingWaitMs ?? FINAL_WAIT_MS;
   const replication = createReplication(redis, waitReplicas);
+  const lateReleases = createLateReleases(
+    (keys, mine) => redis.eval(RELEASE_CLAIMS, keys.length, ...keys, ...mine),
+    Date.now,
+  );
 
   async function withinDeadline<T>(command: Promise<T>, what: string): Promise<T> {
     try {
@@ -185,6 +191,16 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
     }
   }
 
+  /** Takes a claim by `take`. If that fails, Redis may have carried it out all the same: the claim is then released in the background. */
+  async function taking<T>(take: (key: string, mine: string) => Promise<T>, key: string, mine: string): Promise<T> {
+    try {
+      return await take(key, mine);
+    } catch (err) {
+      lateReleases.add([key], mine);
+      throw err;
+    }
+  }
+
   /** Runs `work` under a claim that is taken, and ends the claim. @param finalOf the final value; '' deletes the claim */
   async function runUnder<T>(
     { key, mine, ttlMs }: { readonly key: string; readonly mine: string; readonly ttlMs: number },
@@ -207,13 +223,13 @@ export function createClaimAdmin(redis: Redis, options: ClaimAdminOptions = {}):
   return {
     async runOnce(name, ttlMs, work) {
       const claim = { key: claimKey(name), mine: pendingValue(randomUUID()), ttlMs };
-      if (!(await takeWhenFree(claim.key, claim.mine))) return undefined;
+      if (!(await taking(takeWhenFree, claim.key, claim.mine))) return undefined;
       return runUnder(claim, work, (result) => finalValue(JSON.stringify(result)));
     },
 
     async runAndRemove(name, work) {
       const claim = { key: claimKey(name), mine: pendingValue(randomUUID()), ttlMs: PENDING_TTL_MS };
-      await takeOver(claim.key, claim.mine);
+      await taking(takeOver, claim.key, claim.mine);
       return runUnder(claim, work, () => '');
     },
 

@@ -1,6 +1,6 @@
-import { elapsedMs, startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
+import { elapsedMs, startRedis, startTcpProxy, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createClaimAdmin, PENDING_TTL_MS } from '../../src/index.js';
 import { claimKey } from '../../src/queue/keys.js';
 
@@ -63,3 +63,27 @@ it('a claim that was taken more than eleven seconds ago, by a request that was k
   });
   expect(takenMs).toBeLessThan(15_000);
 });
+
+it.each(['runOnce', 'runAndRemove'] as const)(
+  'a claim whose taking was not answered is free again soon, after %s',
+  async (method) => {
+    await redis.del(claimKey(NAME));
+    const proxy = await startTcpProxy(server.port);
+    const behind = new Redis(proxy.port);
+    onTestFinished(async () => {
+      behind.disconnect();
+      await proxy.stop();
+    });
+    const claims = createClaimAdmin(behind);
+    await behind.ping();
+    proxy.holdAnswers();
+    const running =
+      method === 'runOnce' ? claims.runOnce(NAME, 1000, async () => 1) : claims.runAndRemove(NAME, async () => 1);
+    await expect(running).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
+    expect(await redis.get(claimKey(NAME))).toMatch(/^p:/);
+    proxy.pass();
+    // Before it expires.
+    const isFree = async () => (await redis.exists(claimKey(NAME))) === 0;
+    await waitFor(isFree, { what: 'the claim to be free', timeoutMs: 15_000 });
+  },
+);
