@@ -118,7 +118,7 @@ function workspaceOf(row: string): string | undefined {
 /**
  * Moves dead letters back into the queue of their kind, each as a job of its own under the dead letter's id, in one transaction
  * with the removal of the letter. The writer checks whether ClickHouse has the row before it inserts it. A letter whose
- * previous replay is still in the queue is skipped.
+ * previous replay is still in the queue is skipped, as is one that another process replays, erases or discards meanwhile.
  *
  * @param redis a connection that nothing else uses during the call, because WATCH applies to the whole connection
  * @param ids the letters to replay; by default all
@@ -128,25 +128,31 @@ function workspaceOf(row: string): string | undefined {
 export async function replayDeadLetters(redis: Redis, ids?: readonly string[]): Promise<number> {
   const adder = createJobAdder(redis);
   const wait = queueKey(DEAD_LETTER_QUEUE, 'wait');
-  const replay = async ({ id, kind, version, row }: ParkedLetter): Promise<boolean> => {
+  const skip = async (): Promise<boolean> => {
+    await redis.unwatch();
+    return false;
+  };
+  const replay = async (id: string): Promise<boolean> => {
+    const letterKey = jobKey(DEAD_LETTER_QUEUE, id);
+    await redis.watch(letterKey);
+    const [letter] = await readLetters(redis, [id]);
+    if (letter === undefined) return skip();
+    const { kind, version, row } = letter;
     const job = jobKey(kind, id);
     await redis.watch(job);
-    if ((await redis.exists(job)) === 1) {
-      await redis.unwatch();
-      return false;
-    }
+    if ((await redis.exists(job)) === 1) return skip();
     // The claims of the row's event may have expired, so a filter would take the event for one that was never recorded.
     const workspaceId = workspaceOf(row);
     if (workspaceId !== undefined) await blockFilters(redis, createReplication(redis, 0), workspaceId);
     const multi = await adder.transaction();
     await adder.add(multi, { kind, jobId: id, version, rowCount: 1, rows: row });
-    const keys = [queueKey(kind, 'wait'), wait, jobKey(DEAD_LETTER_QUEUE, id), batchOfJobKey(id)];
+    const keys = [queueKey(kind, 'wait'), wait, letterKey, batchOfJobKey(id)];
     multi.eval(RELEASE_LETTER, keys.length, ...keys, id);
     try {
       await adder.run(multi);
       return true;
     } catch (err) {
-      // Another replay command has added the job since WATCH.
+      // Another process has added the job, or changed or removed the letter, since WATCH.
       if (err instanceof DiscardedTransactionError) return false;
       throw err;
     }
@@ -155,11 +161,7 @@ export async function replayDeadLetters(redis: Redis, ids?: readonly string[]): 
   // The list is read before the first replay, so that a row that is refused again is not replayed twice by one command.
   const replayedIds = ids ?? (await redis.lrange(wait, 0, -1)).reverse();
   let replayed = 0;
-  for (const some of chunksOf(replayedIds, LISTED_MAX)) {
-    for (const letter of await readLetters(redis, some)) {
-      if (await replay(letter)) replayed += 1;
-    }
-  }
+  for (const id of replayedIds) if (await replay(id)) replayed += 1;
   return replayed;
 }
 
