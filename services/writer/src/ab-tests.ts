@@ -20,6 +20,8 @@ const INTERVAL_MS = 60_000;
 const WRITE_DELAY_MS = 60_000;
 /** How far back a run looks for ended tests if Redis has no cursor: the first run of an installation, or after Redis has lost its data. */
 const LOOKBACK_MS = 7 * 86_400_000;
+/** How much the clocks of two writers may differ. A cursor that is further ahead is from a clock that was wrong, and counts as absent. */
+const CLOCKS_DIFFER_MS_MAX = 10 * 60_000;
 
 /** Completes A/B tests of links when they end, in one writer at a time. */
 export function startAbTests(options: AbTestsOptions): PeriodicTask {
@@ -34,10 +36,11 @@ export function startAbTests(options: AbTestsOptions): PeriodicTask {
    * @throws the error of a store that ended the run
    */
   async function complete(leaseLost: AbortSignal): Promise<void> {
-    const cursor = await redis.get(cursorKey);
+    const stored = await redis.get(cursorKey);
     const untilMs = now() - WRITE_DELAY_MS;
-    const fromMs = cursor === null ? untilMs - LOOKBACK_MS : Number(cursor);
-    const within = { fromMs, untilMs, untouchedOnly: cursor === null, random };
+    const isUsable = stored !== null && Number(stored) <= untilMs + CLOCKS_DIFFER_MS_MAX;
+    const fromMs = isUsable ? Number(stored) : untilMs - LOOKBACK_MS;
+    const within = { fromMs, untilMs, untouchedOnly: !isUsable, random };
     const report = async (link: LinkRecord) => {
       logger.info({ linkId: link.id }, 'an A/B test of a link is complete');
       await onChanged(link);

@@ -1,6 +1,5 @@
 import type { Catalog, LinkRecord } from '@waymark/catalog';
 import { parseResourceId } from '@waymark/contract';
-import type { Logger } from '@waymark/http-kit';
 import {
   aClick,
   aLead,
@@ -12,7 +11,7 @@ import {
 } from '@waymark/test-kit';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startAbTests } from '../src/ab-tests.js';
+import { type AbTestsOptions, startAbTests } from '../src/ab-tests.js';
 
 const HOUR_MS = 3_600_000;
 const HOST = 'go.tests.example';
@@ -87,14 +86,7 @@ async function aTest(
   return link;
 }
 
-interface RunOptions {
-  readonly random?: () => number;
-  readonly now?: () => number;
-  readonly onChanged?: (link: LinkRecord) => Promise<void>;
-  readonly logger?: Pick<Logger, 'info' | 'error'>;
-}
-
-async function run(options: RunOptions = {}): Promise<void> {
+async function run(options: Partial<AbTestsOptions> = {}): Promise<void> {
   const tests = startAbTests({
     catalog,
     redis: client,
@@ -234,11 +226,15 @@ describe('an A/B test that has ended', () => {
     expect([await urlOf(running), await urlOf(justNow)]).toEqual(Array(2).fill(BEFORE));
   });
 
-  it('is not completed if the link was changed since and Redis has lost the cursor', async () => {
-    const touched = await aTest(1, { [A]: 3 });
-    await run();
-    expect(await urlOf(touched)).toBe(BEFORE);
-  });
+  it.each(['lost', 'a day ahead'])(
+    'is completed with a cursor that is %s, unless the link was changed since',
+    async (is) => {
+      const links = [await aTest(1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
+      if (is !== 'lost') await client.set('waymark:link-tests:until', String(Date.now() + 24 * HOUR_MS));
+      await run({ now: () => Date.now() + 2 * HOUR_MS });
+      expect(await Promise.all(links.map(urlOf))).toEqual([BEFORE, A]);
+    },
+  );
 
   it('is completed if a user sets its end to a time before the last run, once its last leads are stored', async () => {
     const links = [await aTest(-1, { [A]: 3 }), await aTest(-1, { [A]: 3 })];
