@@ -159,6 +159,8 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       throw err;
     });
     if (lease === undefined) return releaseWorkspaceSlot();
+    // Meanwhile a job that had lent its slot may have taken the last one back.
+    if (!slots.hasFree()) return lease.during(async () => releaseWorkspaceSlot());
     turns.take(workspaceId);
     const processSlot = slots.take();
     const work = async (lost: AbortSignal): Promise<void> => {

@@ -1,13 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { createClickHouseClient } from '@waymark/clickhouse';
 import { ApiError } from '@waymark/contract';
 import { startRedis, type TestRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { createJobRunner, JobFailure, type JobRecord, type JobRunnerDeps, makeRoom } from '../src/index.js';
-import { createJobSlots } from '../src/job-slots.js';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { JobFailure, type JobRunnerDeps, makeRoom } from '../src/index.js';
+import { createRecords, type Job, UNREACHABLE } from './job-records.js';
 
 let server: TestRedis;
 let redis: Redis;
@@ -20,78 +19,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A workspace whose ends of jobs cannot be reported. */
-const UNREACHABLE = 'unreachable';
-
-interface Job extends JobRecord {
-  error?: string;
-}
-
-/** Records of jobs that several runners share, as processes do. */
-function createRecords(workspaceIds: readonly string[]) {
-  const createdAt = new Date().toISOString();
-  const mark = Math.random();
-  const jobs = new Map<string, Job>(
-    workspaceIds.map((workspaceId, index) => {
-      const id = `job ${index} ${mark}`;
-      return [
-        id,
-        {
-          id,
-          workspaceId,
-          status: 'queued',
-          attempt: 0,
-          interruptions: 0,
-          createdAt,
-          startedAt: null,
-          isUnreported: false,
-        },
-      ];
-    }),
-  );
-  const change = (id: string, fields: Partial<Job>): Job => {
-    const changed = { ...(jobs.get(id) as Job), ...fields };
-    jobs.set(id, changed);
-    return changed;
-  };
-  const reported: string[] = [];
-  const ended = () => [...jobs.values()].filter(({ status }) => status === 'completed' || status === 'failed');
-
-  function startRunner(run: JobRunnerDeps<Job>['run'], jobsMax = 1, deps: Partial<JobRunnerDeps<Job>> = {}) {
-    const runner = createJobRunner<Job>({
-      ...{ redis, logger: { warn: () => undefined }, subscribe: () => () => undefined, now: Date.now },
-      ...{ what: 'test', table: 'jobs', jobsMax, ageMsMax: 60_000 },
-      get: async (_workspaceId, id) => jobs.get(id),
-      listOpen: async () => [...jobs.values()],
-      async begin({ id }) {
-        const current = jobs.get(id) as Job;
-        if (ended().includes(current)) return current;
-        const startedAt = current.startedAt ?? new Date((deps.now ?? Date.now)()).toISOString();
-        return change(id, { status: 'processing', attempt: current.attempt + 1, startedAt });
-      },
-      interrupted: async ({ id, interruptions }) => change(id, { interruptions: interruptions + 1 }),
-      takeSlot: () => () => undefined,
-      async run(job, signal, slot, onProgress) {
-        await run(job, signal, slot, onProgress);
-        change(job.id, { status: 'completed', isUnreported: true });
-      },
-      fail: async ({ id }, error) => void change(id, { status: 'failed', error, isUnreported: true }),
-      async report({ id, workspaceId }) {
-        if (workspaceId === UNREACHABLE) throw new Error('the store of its workspace does not answer');
-        reported.push(id);
-        change(id, { isUnreported: false });
-      },
-      ...deps,
-    });
-    onTestFinished(() => runner.close());
-    runner.start();
-    return runner;
-  }
-  return { jobs, ended, reported, startRunner };
-}
-
 it('of two processes one runs a job, and its end is reported once', async () => {
-  const { jobs, ended, reported, startRunner } = createRecords(['a', 'b', 'c']);
+  const { jobs, ended, reported, startRunner } = createRecords(redis, ['a', 'b', 'c']);
   const runs: string[] = [];
   const run = async ({ id }: Job) => {
     runs.push(id);
@@ -104,7 +33,7 @@ it('of two processes one runs a job, and its end is reported once', async () => 
 });
 
 it('jobs run at the same time up to the limit, and the next begins when one has ended', async () => {
-  const { ended, startRunner } = createRecords(['a', 'b', 'c']);
+  const { ended, startRunner } = createRecords(redis, ['a', 'b', 'c']);
   const running: (() => void)[] = [];
   startRunner(() => new Promise<void>((resolve) => running.push(resolve)), 2);
   await waitFor(async () => running.length === 2, { what: 'two jobs' });
@@ -115,60 +44,8 @@ it('jobs run at the same time up to the limit, and the next begins when one has 
   await waitFor(async () => ended().length === 3, { what: 'all ends' });
 });
 
-it('a job that waits for another system lends its slot, and goes on when one is free', async () => {
-  const { ended, startRunner } = createRecords(['a', 'b']);
-  const steps: string[] = [];
-  const ends = new Map<string, () => void>();
-  const endOf = (what: string) => new Promise<void>((resolve) => ends.set(what, resolve));
-  startRunner(async ({ workspaceId }, signal, slot) => {
-    if (workspaceId === 'b') return endOf('second');
-    await slot.lend(async () => {
-      await endOf('wait');
-      steps.push('the wait has ended');
-    }, signal);
-    steps.push('the first goes on');
-  });
-  await waitFor(async () => ends.has('second'), { what: 'the second job, while the first waits' });
-  ends.get('wait')?.();
-  await waitFor(async () => steps.length === 1, { what: 'the end of the wait' });
-  await redis.ping();
-  expect(steps).toEqual(['the wait has ended']);
-  ends.get('second')?.();
-  await waitFor(async () => ended().length === 2, { what: 'all ends' });
-  expect(steps).toEqual(['the wait has ended', 'the first goes on']);
-});
-
-it('jobs that lend their slot again and again leave room for a new one', async () => {
-  const { ended, startRunner } = createRecords(['a', 'b', 'c', 'd']);
-  const startedBy = new Set<string>();
-  startRunner(async ({ workspaceId }, signal, slot) => {
-    startedBy.add(workspaceId);
-    // All but the last lend it until that one has begun.
-    while (workspaceId !== 'd' && !startedBy.has('d')) await slot.lend(immediate, signal);
-  });
-  await waitFor(async () => ended().length === 4, { what: 'all ends' });
-});
-
-it('a job that is stopped while it waits for a slot does not take it', async () => {
-  const slots = createJobSlots(1, () => undefined);
-  const first = slots.take();
-  const stop = new AbortController();
-  let second = first;
-  const waiting = first.lend(async () => {
-    second = slots.take();
-  }, stop.signal);
-  const refused = expect(waiting).rejects.toThrow('stopped');
-  await redis.ping();
-  stop.abort(new Error('stopped'));
-  await refused;
-  first.release();
-  expect(slots.hasFree()).toBe(false);
-  second.release();
-  expect(slots.hasFree()).toBe(true);
-});
-
 it('a job that cannot go on fails with its reason, and one that is stopped stays for the next process', async () => {
-  const { ended, jobs, startRunner } = createRecords(['a', 'b']);
+  const { ended, jobs, startRunner } = createRecords(redis, ['a', 'b']);
   let isRunning = false;
   const first = startRunner(async ({ workspaceId }, signal) => {
     if (workspaceId === 'a') throw new JobFailure('The file is gone.');
@@ -186,7 +63,7 @@ it('a job that cannot go on fails with its reason, and one that is stopped stays
 });
 
 it('a job that was interrupted is tried again after five seconds, not at once', async () => {
-  const { jobs, ended, startRunner } = createRecords(['a']);
+  const { jobs, ended, startRunner } = createRecords(redis, ['a']);
   let nowMs = Date.now();
   let polls = 0;
   let wake = () => {};
@@ -231,7 +108,7 @@ it('a job that was interrupted is tried again after five seconds, not at once', 
 });
 
 it('a job that has ended its process twenty times fails, and does not run again', async () => {
-  const { jobs, ended, startRunner } = createRecords(['a', 'b']);
+  const { jobs, ended, startRunner } = createRecords(redis, ['a', 'b']);
   const [id = '', other = ''] = jobs.keys();
   for (const [one, attempt] of [[id, 20] as const, [other, 19] as const]) {
     jobs.set(one, { ...(jobs.get(one) as Job), status: 'processing', attempt });
@@ -247,7 +124,7 @@ it('a job that has ended its process twenty times fails, and does not run again'
 });
 
 it('a job fails a day after its first attempt began, however long it had waited for others before', async () => {
-  const { jobs, ended, startRunner } = createRecords(['a', 'b']);
+  const { jobs, ended, startRunner } = createRecords(redis, ['a', 'b']);
   const [begun = '', waited = ''] = jobs.keys();
   const dayMs = 24 * 3_600_000;
   const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
@@ -262,7 +139,7 @@ it('a job fails a day after its first attempt began, however long it had waited 
 
 /** Runs a job whose next attempts, of which only one more would count, fail. @returns its record at its end */
 async function afterFailures(failures: number, attempt: (onProgress: () => void) => Promise<never>): Promise<Job> {
-  const { jobs, ended, startRunner } = createRecords(['a']);
+  const { jobs, ended, startRunner } = createRecords(redis, ['a']);
   const [id = ''] = jobs.keys();
   jobs.set(id, { ...(jobs.get(id) as Job), status: 'processing', attempt: 19 });
   let nowMs = Date.now();
@@ -335,7 +212,7 @@ it('an attempt that has got on before its error does not count; one that has not
 it.each(['its process is stopped', 'its lease is lost'])(
   'an attempt that ends because %s does not count',
   async (how) => {
-    const { jobs, ended, startRunner } = createRecords(['a']);
+    const { jobs, ended, startRunner } = createRecords(redis, ['a']);
     const [id = ''] = jobs.keys();
     jobs.set(id, { ...(jobs.get(id) as Job), status: 'processing', attempt: 19 });
     let runs = 0;
@@ -362,7 +239,7 @@ it.each(['its process is stopped', 'its lease is lost'])(
 );
 
 it('an end that cannot be reported does not keep the jobs of others from running', async () => {
-  const { jobs, ended, startRunner } = createRecords([UNREACHABLE, 'other']);
+  const { jobs, ended, startRunner } = createRecords(redis, [UNREACHABLE, 'other']);
   for (const [id, job] of jobs) if (job.workspaceId === UNREACHABLE) jobs.set(id, { ...job, isUnreported: true });
   startRunner(async () => undefined);
   await waitFor(async () => ended().some(({ workspaceId }) => workspaceId === 'other'), {

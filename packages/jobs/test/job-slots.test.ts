@@ -53,3 +53,21 @@ it('free slots go to jobs that have lent theirs and to new ones in turn', async 
   await firstIsBackAgain;
   expect(slots.hasFree()).toBe(false);
 });
+
+it('a job that is stopped while it waits for a slot does not take it', async () => {
+  const slots = createJobSlots(1, () => undefined);
+  const first = slots.take();
+  const stop = new AbortController();
+  let second = first;
+  const waiting = first.lend(async () => {
+    second = slots.take();
+  }, stop.signal);
+  const refused = expect(waiting).rejects.toThrow('stopped');
+  await immediate();
+  stop.abort(new Error('stopped'));
+  await refused;
+  first.release();
+  expect(slots.hasFree()).toBe(false);
+  second.release();
+  expect(slots.hasFree()).toBe(true);
+});
