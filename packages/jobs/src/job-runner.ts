@@ -93,10 +93,16 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   const { redis, logger, now, what, jobsMax } = deps;
   /** The turns of workspaces: the order in which their jobs are started. */
   const turns = createTurns();
-  /** When jobs that were interrupted are tried again, by id. */
-  const retryAtMs = new Map<string, number>();
+  /** When jobs were interrupted, and how long they wait after that, by id. */
+  const interrupted = new Map<string, { readonly atMs: number; readonly waitMs: number }>();
   const slots = createJobSlots(jobsMax, () => loop.wake());
   const hasRoom = () => slots.hasFree() && loop.running.size < jobsMax * JOBS_PER_SLOT;
+
+  const mayStart = ({ id }: R): boolean => {
+    const { atMs, waitMs } = interrupted.get(id) ?? { atMs: 0, waitMs: 0 };
+    // A clock that was set back does not prolong the wait.
+    return Math.abs(now() - atMs) >= waitMs;
+  };
 
   const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
 
@@ -166,9 +172,9 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     const work = async (lost: AbortSignal): Promise<void> => {
       try {
         await attempt(job, AbortSignal.any([loop.closing, lost]), processSlot);
-        retryAtMs.delete(id);
+        interrupted.delete(id);
       } catch (err) {
-        retryAtMs.set(id, now() + Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX));
+        interrupted.set(id, { atMs: now(), waitMs: Math.min(RETRY_MS * (1 + job.interruptions), RETRY_MS_MAX) });
         if (!loop.closing.aborted) {
           logger.warn({ err, jobId: id, workspaceId }, `an ${what} was interrupted; it continues`);
         }
@@ -206,11 +212,11 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
       .sort((one, other) => turnOf(one) - turnOf(other));
     if (waiting.length === 0 && loop.running.size === 0) {
       turns.clear();
-      retryAtMs.clear();
+      interrupted.clear();
     }
     for (const job of waiting) {
       if (loop.closing.aborted || !hasRoom()) break;
-      if ((retryAtMs.get(job.id) ?? 0) <= now()) await tryStart(job);
+      if (mayStart(job)) await tryStart(job);
     }
     const isWaiting = hasRoom() && waiting.some(({ id }) => !loop.running.has(id));
     if (isWaiting) return LEASE_MS;

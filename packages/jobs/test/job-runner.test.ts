@@ -62,7 +62,10 @@ it('a job that cannot go on fails with its reason, and one that is stopped stays
   expect([...jobs.values()].at(-1)).toMatchObject({ status: 'completed', attempt: 2 });
 });
 
-it('a job that was interrupted is tried again after five seconds, not at once', async () => {
+it.each([
+  ['after five seconds', 5000],
+  ['once the clock was set back', -3_600_000],
+])('a job that was interrupted is tried again %s, not at once', async (_when, shiftMs) => {
   const { jobs, ended, startRunner } = createRecords(redis, ['a']);
   let nowMs = Date.now();
   let polls = 0;
@@ -101,7 +104,7 @@ it('a job that was interrupted is tried again after five seconds, not at once', 
   await nextPolls();
   expect([...jobs.values()]).toMatchObject([{ status: 'processing', attempt: 1 }]);
   isBroken = false;
-  nowMs += 5000;
+  nowMs += shiftMs;
   await nextPolls();
   await waitFor(() => ended().length === 1, { what: 'the end' });
   expect([...jobs.values()]).toMatchObject([{ status: 'completed', attempt: 2 }]);

@@ -86,7 +86,8 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
 
   const removeExpiredOwners = () => {
     for (const [owner, at] of takenMs) {
-      if (now() - at < PENDING_TTL_MS) return;
+      // An owner from before the clock was set back does not keep the later ones.
+      if (Math.abs(now() - at) < PENDING_TTL_MS) return;
       takenMs.delete(owner);
     }
   };

@@ -139,10 +139,10 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): SpoolReplaye
   };
 
   const replayOnce = async () => {
-    const isTakeOverDue = now() - lookedForOrphansMs >= options.takeOverIntervalMs;
+    const isTakeOverDue = performance.now() - lookedForOrphansMs >= options.takeOverIntervalMs;
     if (!health.isAnswering()) return;
     if (spool.hasEntries() ? !hasRoom() : !isTakeOverDue) return;
-    lookedForOrphansMs = now();
+    lookedForOrphansMs = performance.now();
     try {
       await spool.replay(send);
     } catch (err) {

@@ -1,6 +1,7 @@
 import { elapsedMs, waitFor } from '@waymark/test-kit';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { JobAdder } from '../../src/queue/job-adder.js';
+import { pause } from '../../src/redis/deadline.js';
 import type { Load, RedisHealth } from '../../src/redis/redis-health.js';
 import { createSpoolReplayer } from '../../src/spool/replayer.js';
 import type { Spool } from '../../src/spool/spool.js';
@@ -9,19 +10,20 @@ import { silentLogger } from '../silent-logger.js';
 const SOME_ROUNDS = 10;
 
 /**
- * A replayer whose spool always has entries, and which tries to send them in short rounds, on a clock of the test.
+ * A replayer whose spool always or never has entries, and which tries to send them in short rounds, on a clock of the test.
  *
  * @param run what Redis does with a transaction
  */
-function aReplayer(run: () => Promise<unknown[]> = async () => [[]]) {
+function aReplayer(run: () => Promise<unknown[]> = async () => [[]], hasEntries = true) {
   const state: { load: Load; share: number; nowMs: number } = { load: 'normal', share: 0.5, nowMs: 1_000_000 };
   let rounds = 0;
   let replays = 0;
   const spool = {
     hasEntries() {
       rounds += 1;
-      return true;
+      return hasEntries;
     },
+    waitForEntries: (milliseconds: number) => pause(milliseconds),
     async replay(send: (entries: readonly never[]) => Promise<void>) {
       replays += 1;
       await send([]);
@@ -37,7 +39,7 @@ function aReplayer(run: () => Promise<unknown[]> = async () => [[]]) {
   const replayer = createSpoolReplayer({
     ...{ spool: spool as unknown as Spool, health: health as unknown as RedisHealth },
     ...{ adder: adder as unknown as JobAdder, logger, now: () => state.nowMs },
-    ...{ intervalMs: 1, takeOverIntervalMs: 60_000 },
+    ...{ intervalMs: 1, takeOverIntervalMs: hasEntries ? 60_000 : 1 },
   });
   /** Whether any of some rounds replays, once `change` applies. */
   const replaysAfter = async (change: Partial<typeof state>): Promise<boolean> => {
@@ -92,4 +94,11 @@ it('closes after three seconds, however long the replay in progress takes', asyn
   });
   await waitFor(() => isReplaying, { what: 'a replay that does not end' });
   expect(await elapsedMs(() => replayer.close())).toBeLessThan(10_000);
+});
+
+it('looks for files of dead processes also after the clock was set back', async () => {
+  const { replayer, state, replaysAfter } = aReplayer(undefined, false);
+  expect(await replaysAfter({})).toBe(true);
+  expect(await replaysAfter({ nowMs: state.nowMs - 3_600_000 })).toBe(true);
+  await replayer.close();
 });
