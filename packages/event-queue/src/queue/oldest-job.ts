@@ -7,7 +7,8 @@ import { queueKey } from './keys.js';
 const ANSWER_WITHIN_MS = 2000;
 /**
  * Workers take jobs from the right end of the list. Several are read, because returned jobs are put back there, whatever their age. Jobs of a
- * replay are added at the left end, also whatever their age. They are not read: the list can have millions.
+ * replay are added at the left end, also whatever their age. They count once they are among the next ones, or active: the list can have
+ * millions.
  */
 const WAITING_JOBS_READ = 50;
 
