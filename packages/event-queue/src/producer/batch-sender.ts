@@ -1,3 +1,4 @@
+import { withTimeout } from '@waymark/cache';
 import { CLICK_CLAIM_MS } from '../claims/claim-names.js';
 import { notRecorded } from '../claims/claims.js';
 import type { JobAdder } from '../queue/job-adder.js';
@@ -26,9 +27,12 @@ export interface BatchSenderOptions {
 }
 
 export interface BatchSender {
-  /** Resolves when the batch's clicks are settled; its commits may continue in the background. */
+  /**
+   * Resolves when the batch's clicks are settled; its commits may continue in the background, as may clicks that wait for the disk for longer
+   * than a second: if the disk hangs, later batches go to Redis once it answers again.
+   */
   send(items: readonly BatchItem[]): Promise<void>;
-  /** Waits up to two seconds for the work in the background, then ends its retries. */
+  /** Waits for clicks that are written to disk, and up to two seconds for the other work in the background, then ends its retries. */
   close(): Promise<void>;
 }
 
@@ -40,12 +44,14 @@ const RETRY_MAX_MS = 1000;
 const STRIKE_MS = 30_000;
 const RETRY_CHARS_MAX = 64_000_000;
 const CLOSE_WAIT_MS = 2000;
+const DISK_WAIT_MS = 1000;
 const LOST_LOG_INTERVAL_MS = 1000;
 
 /** Sends each batch as one transaction. Clicks that Redis does not accept in time go to the spool. */
 export function createBatchSender(options: BatchSenderOptions): BatchSender {
   const { adder, readClickClaims, health, spool, logger, now } = options;
   const background = new Set<Promise<void>>();
+  const spooling = new Set<Promise<void>>();
   const closing = new AbortController();
   const nextMarker = createMarkerSequence(now);
   let retryChars = 0;
@@ -83,7 +89,8 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     return { toRecord: await settleCounted(clicks, left()), viaRedis: false };
   };
 
-  const spoolClicks = async ({ clicks, clickJob, marker }: Batch): Promise<boolean> => {
+  /** @returns false when the clicks are not stored */
+  const appendClicks = async ({ clicks, clickJob, marker }: Batch): Promise<boolean> => {
     if (clickJob === undefined) return true;
     const claims = clicks.map(({ claim, clickId }) => ({ name: claim, value: clickId }));
     try {
@@ -94,24 +101,6 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       logLost({ err, clicks: clicks.length }, 'clicks could be stored neither in Redis nor on disk');
       for (const click of clicks) click.fail(notRecorded(err));
       return false;
-    }
-  };
-
-  /** @returns true when the clicks are stored in Redis or in the spool, false when both failed */
-  const settleClicks = async (
-    batch: Batch,
-    attempt: Promise<TransactionResult>,
-    deadline: number,
-  ): Promise<boolean> => {
-    try {
-      const { alreadyCounted } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
-      batch.clicks.forEach((click, index) => {
-        click.succeed(alreadyCounted.get(index) ?? click.clickId);
-      });
-      return true;
-    } catch (err) {
-      report(err);
-      return spoolClicks(batch);
     }
   };
 
@@ -173,9 +162,9 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     }
   };
 
-  const inBackground = (work: Promise<void>) => {
-    const tracked = work.finally(() => background.delete(tracked));
-    background.add(tracked);
+  const inBackground = (work: Promise<void>, among = background) => {
+    const tracked = work.finally(() => among.delete(tracked));
+    among.add(tracked);
   };
 
   const retryLater = (batch: Batch) => {
@@ -189,6 +178,27 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
     );
   };
 
+  /** Appends the clicks to the spool; retries them if that fails. */
+  const spoolClicks = async (batch: Batch): Promise<void> => {
+    const appending = appendClicks(batch).then((areStored) => {
+      if (!areStored) retryLater(batch);
+    });
+    inBackground(appending, spooling);
+    await withTimeout(appending, DISK_WAIT_MS, () => undefined);
+  };
+
+  const settleClicks = async (batch: Batch, attempt: Promise<TransactionResult>, deadline: number): Promise<void> => {
+    try {
+      const { alreadyCounted } = await withinMs(attempt, Math.max(deadline - now(), ADD_MS_MIN), 'adding clicks');
+      batch.clicks.forEach((click, index) => {
+        click.succeed(alreadyCounted.get(index) ?? click.clickId);
+      });
+    } catch (err) {
+      report(err);
+      await spoolClicks(batch);
+    }
+  };
+
   return {
     async send(items) {
       const clicks = items.filter((item): item is ClickItem => item.type === 'click');
@@ -200,17 +210,17 @@ export function createBatchSender(options: BatchSenderOptions): BatchSender {
       const withClicks = viaRedis && toRecord.length > 0;
 
       if (!withClicks && commits.length === 0) {
-        if (!(await spoolClicks(batch))) retryLater(batch);
+        await spoolClicks(batch);
         return;
       }
       const sentMs = now();
       const attempt = runTransaction(adder, planOf(batch, withClicks));
       if (commits.length > 0) inBackground(followCommits(batch, attempt, sentMs));
-      const areStored = withClicks ? await settleClicks(batch, attempt, deadline) : await spoolClicks(batch);
-      if (!areStored) retryLater(batch);
+      await (withClicks ? settleClicks(batch, attempt, deadline) : spoolClicks(batch));
     },
 
     async close() {
+      await Promise.all(spooling);
       const all = Promise.allSettled(background);
       await withinMs(all, CLOSE_WAIT_MS, 'sending the remaining batches').catch((err: unknown) => {
         if (!(err instanceof DeadlineError)) throw err;

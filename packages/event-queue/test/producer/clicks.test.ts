@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, rename } from 'node:fs/promises';
+import { open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@waymark/test-kit';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { claimKey, rowsKey } from '../../src/queue/keys.js';
 import { aVisit, type QueueFixture, startQueueFixture } from '../queue-fixture.js';
 
@@ -14,7 +14,10 @@ beforeAll(async () => {
   queue = await startQueueFixture();
 });
 afterAll(() => queue.stop());
-afterEach(() => queue.reset());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await queue.reset();
+});
 
 /** Ids of the clicks that a writer would write, without the discarded rows. */
 const queuedIds = async () => {
@@ -49,6 +52,38 @@ describe('recording clicks', () => {
     expect(await other.findQueuedClick('*')).toBeUndefined();
     for (const { id } of await queue.queued('click')) await queue.admin.del(rowsKey('click', id));
     expect(await other.findQueuedClick(clicks[1]?.clickId ?? '')).toBeUndefined();
+  });
+
+  it('goes on once Redis answers again, also while the disk hangs that was to store clicks meanwhile', async () => {
+    const file = await open(import.meta.filename);
+    const files: typeof file = Object.getPrototypeOf(file);
+    await file.close();
+    let syncs = 0;
+    let end = () => {};
+    const hanging = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    vi.spyOn(files, 'datasync').mockImplementation(() => {
+      syncs += 1;
+      return hanging;
+    });
+    const producer = await queue.aProducer({ clickDeadlineMs: 50 });
+    const clicks = ['a', 'b', 'c'].map((visitor) => aVisit(visitor));
+    const [first, second, third] = clicks.map(
+      (click) => () => producer.recordClick(click),
+    ) as (() => Promise<object>)[];
+    queue.proxy.holdRequests();
+    const recorded = [first?.()];
+    await waitFor(() => syncs === 1, { what: 'the disk to hang' });
+    recorded.push(second?.());
+    queue.proxy.pass();
+    recorded.push(third?.());
+    await recorded[2];
+    expect(await queuedIds()).toContain(clicks[2]?.clickId);
+    end();
+    await Promise.all(recorded);
+    await waitFor(async () => producer.spoolBytes() === 0, { what: 'the replay' });
+    expect((await queuedIds()).sort()).toEqual(clicks.map(({ clickId }) => clickId).sort());
   });
 
   it('queues a click before acknowledging it', async () => {
