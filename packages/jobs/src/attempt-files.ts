@@ -50,7 +50,8 @@ export async function writeCheckpoint(attemptDirectory: string, checkpoint: obje
 export const DIRECTORY_MODE = 0o700;
 
 /**
- * Prepares the directory of a new attempt, and removes those of all earlier ones. May be repeated after an interruption.
+ * Prepares the directory of a new attempt, and removes those of all earlier ones. May be repeated after an interruption. Those of later
+ * attempts stay: the process may have lost its lease meanwhile.
  *
  * @param takeOver called with the directories of an earlier attempt and of the new one, for the latest attempt first until it returns a
  * checkpoint: takes over the files of the earlier attempt up to that checkpoint
@@ -64,7 +65,7 @@ export async function beginAttempt<T>(
   const names = await orMissing(readdir(jobDirectory));
   if (names === undefined) return undefined;
   const directoryOf = (number: number) => join(jobDirectory, String(number));
-  const numbers = names.map(Number).filter((number) => number > 0 && number !== attempt);
+  const numbers = names.map(Number).filter((number) => number > 0 && number < attempt);
   const earlier = numbers.sort((one, other) => other - one).map(directoryOf);
   const own = directoryOf(attempt);
   await rm(own, { recursive: true, force: true });

@@ -38,9 +38,9 @@ export interface JobRunnerDeps<R extends JobRecord> {
   readonly table: string;
   readonly get: (workspaceId: string, id: string) => Promise<R | undefined>;
   /** Reads the open jobs of all workspaces, which have not ended or are unreported, oldest first. It may return other jobs too. */
-  readonly listOpen: () => Promise<readonly R[]>;
+  readonly listOpen: () => Promise<readonly JobRecord[]>;
   /** Records that the next attempt begins, unless the job has ended. @returns the record after that */
-  readonly begin: (job: R) => Promise<R>;
+  readonly begin: (job: JobRecord) => Promise<R>;
   /** Records that an attempt has ended for a reason other than the job. */
   readonly interrupted: (job: R) => Promise<unknown>;
   /** Takes a slot of the workspace. @returns the function that frees it; undefined when all its slots are taken */
@@ -98,13 +98,13 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   const slots = createJobSlots(jobsMax, () => loop.wake());
   const hasRoom = () => slots.hasFree() && loop.running.size < jobsMax * JOBS_PER_SLOT;
 
-  const mayStart = ({ id }: R): boolean => {
+  const mayStart = ({ id }: JobRecord): boolean => {
     const { atMs, waitMs } = interrupted.get(id) ?? { atMs: 0, waitMs: 0 };
     // A clock that was set back does not prolong the wait.
     return Math.abs(now() - atMs) >= waitMs;
   };
 
-  const leaseOf = ({ id }: R) => takeLease(redis, `${what}-job:${id}`);
+  const leaseOf = ({ id }: JobRecord) => takeLease(redis, `${what}-job:${id}`);
 
   /** Records that an attempt was interrupted. If the store of the records is away, too, the attempt counts. */
   async function recordInterruption(job: R): Promise<void> {
@@ -121,7 +121,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
     return `The ${what} was tried ${ATTEMPTS_MAX} times, and an error or the end of the server's process stopped each attempt.`;
   }
 
-  async function attempt(job: R, signal: AbortSignal, slot: JobSlot): Promise<void> {
+  async function attempt(job: JobRecord, signal: AbortSignal, slot: JobSlot): Promise<void> {
     const begun = await deps.begin(job);
     if (!isUnfinished(begun)) return;
     let hasProgressed = false;
@@ -147,7 +147,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   }
 
   /** Reports the end of a job, unless another process does. */
-  async function tryReport(job: R): Promise<void> {
+  async function tryReport(job: JobRecord): Promise<void> {
     const lease = await leaseOf(job);
     await lease?.during(async () => {
       const current = await deps.get(job.workspaceId, job.id);
@@ -156,7 +156,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   }
 
   /** Runs a job in the background, unless its workspace has no slot left or another process runs it. */
-  async function tryStart(job: R): Promise<void> {
+  async function tryStart(job: JobRecord): Promise<void> {
     const { id, workspaceId } = job;
     const releaseWorkspaceSlot = deps.takeSlot(workspaceId);
     if (releaseWorkspaceSlot === undefined) return;
@@ -189,7 +189,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
   }
 
   /** Reports the ends of jobs. @returns whether all are reported; those that are not are tried at the next poll */
-  async function reportEnds(jobs: readonly R[]): Promise<boolean> {
+  async function reportEnds(jobs: readonly JobRecord[]): Promise<boolean> {
     let areReported = true;
     for (const job of jobs) {
       if (!job.isUnreported) continue;

@@ -36,3 +36,11 @@ it('a job continues from its latest attempt if the earlier ones were not removed
   expect(await beginAttempt(job, 11, async (before) => before)).toBe(join(job, '10'));
   expect(readdirSync(job)).toEqual(['11']);
 });
+
+it('an attempt that begins late, after its process has lost its lease, leaves the files of its successor', async () => {
+  const job = temporaryDirectory('waymark-jobs-');
+  onTestFinished(() => rmSync(job, { recursive: true }));
+  for (const attempt of ['1', '2', '4']) mkdirSync(join(job, attempt));
+  expect(await beginAttempt(job, 3, async (before) => before)).toBe(join(job, '2'));
+  expect(readdirSync(job).sort()).toEqual(['3', '4']);
+});

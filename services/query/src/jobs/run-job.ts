@@ -54,6 +54,9 @@ export async function runJob(
   const opened = await openJob(await jobCaller(catalog, job, now()), job, createdMs);
   const isResumable = opened.type === 'list' && format !== 'parquet';
   const names = opened.type === 'list' && isResumable ? opened.columns.map(({ name }) => name) : undefined;
+  // Opening the job may have taken longer than the lease, so that another attempt has begun.
+  signal.throwIfAborted();
+  await checkMayContinue();
   const continued = await files.begin(job, names);
   const progress: Checkpoint = { rows: 0, bytes: 0, lastId: null, ...continued, ...(names && { columns: names }) };
   const part = await files.openPart(job);

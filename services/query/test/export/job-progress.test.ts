@@ -1,5 +1,7 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Catalog, ExportJobRecord } from '@waymark/catalog';
+import { JobStopped } from '@waymark/jobs';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { afterAll, expect, it } from 'vitest';
 import { createJobFiles } from '../../src/jobs/job-files.js';
@@ -12,15 +14,17 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const SLICE_ROWS = 500;
 
-/** An attempt of a job whose list ends with an error. @returns how often it has reported progress */
-async function attemptOf(name: string, format: ExportJobRecord['format'], attempt: number, slicesBeforeError: number) {
+type Format = ExportJobRecord['format'];
+
+/** An attempt of a job whose list ends with an error. @param current the attempt in the record of the job, after the list was opened */
+function begin(name: string, format: Format, attempt: number, slicesBeforeError: number, current = attempt) {
   const job = {
     ...{ id: name, workspaceId: 'ws_1', keyId: 'key_1', resource: 'links', format, escapeFormulas: true, attempt },
     ...{ status: 'processing', createdAt: new Date(NOW).toISOString(), columns: null, filters: {} },
   } as unknown as ExportJobRecord;
   const apiKey = { id: 'key_1', workspaceId: 'ws_1', role: 'owner', scopes: [], expiresAt: null };
   const catalog = {
-    exportJobs: { get: async () => job },
+    exportJobs: { get: async () => ({ ...job, attempt: current }) },
     keys: { get: async () => apiKey },
     workspaces: { get: async () => ({ id: 'ws_1', plan: 'enterprise' }) },
   } as unknown as Catalog;
@@ -42,12 +46,24 @@ async function attemptOf(name: string, format: ExportJobRecord['format'], attemp
   const run = runJob(deps, job, new AbortController().signal, () => {
     reports += 1;
   });
+  return { run, reports: () => reports };
+}
+
+/** How often such an attempt reports progress. */
+async function attemptOf(...attempt: Parameters<typeof begin>): Promise<number> {
+  const { run, reports } = begin(...attempt);
   await expect(run).rejects.toThrow('a page could not be read');
-  return reports;
+  return reports();
 }
 
 it('an attempt has got on when the next one would continue after its checkpoint', async () => {
   expect(await attemptOf('a job', 'csv', 1, 4)).toBe(2);
   expect(await attemptOf('a job', 'csv', 2, 1)).toBe(0);
   expect(await attemptOf('from the start', 'parquet', 1, 4)).toBe(0);
+});
+
+it('an attempt whose successor began while it opened its list stops before it touches any file', async () => {
+  await attemptOf('late', 'csv', 1, 4);
+  await expect(begin('late', 'csv', 2, 4, 3).run).rejects.toThrow(JobStopped);
+  expect(await readdir(join(directory, 'late'))).toEqual(['1']);
 });
