@@ -25,7 +25,9 @@ export function reusedTexts(read: (rows: readonly EventPageRow[]) => Promise<Row
   return async (rows: readonly EventPageRow[]): Promise<RowTexts> => {
     const young = new Date(now() - YOUNG_MS).toISOString();
     if (rows.some(([, timestamp]) => timestamp > young)) return read(rows);
-    if (now() - sinceMs > REUSE_MS || known.size > TEXTS_MAX || customers.size > TEXTS_MAX) {
+    const ageMs = now() - sinceMs;
+    // Below zero after the clock was set back.
+    if (ageMs < 0 || ageMs > REUSE_MS || known.size > TEXTS_MAX || customers.size > TEXTS_MAX) {
       for (const texts of [links, customers, known]) texts.clear();
       sinceMs = now();
     }

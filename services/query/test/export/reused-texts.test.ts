@@ -58,6 +58,13 @@ test('a change shows after a second', async () => {
   expect((await textsOf([row(OLD_MS, 'a')])).links.get('a')?.link).toBe('a of 2');
 });
 
+test('a change shows also after the clock was set back', async () => {
+  const { textsOf, later } = lookUps();
+  await textsOf([row(OLD_MS, 'a')]);
+  later(-OLD_MS / 2);
+  expect((await textsOf([row(OLD_MS, 'a')])).links.get('a')?.link).toBe('a of 2');
+});
+
 test('rows of the last minute, whose counters may be changing, are looked up each time', async () => {
   const { textsOf } = lookUps();
   await textsOf([row(OLD_MS, 'a')]);
