@@ -8,7 +8,8 @@ export { isDomainServed } from './domains/served-domain.js';
 export type { ErasedPeopleReader } from './erasures/erased-people.js';
 export type { ErasedPeople } from './erasures/erasure-index.js';
 export type { ErasureSubject } from './erasures/erasures.js';
-export { type ExportCredentials, HEALTHY_SCHEDULE } from './exports/export-schedules.js';
+export type { OpenExportJob } from './exports/export-jobs.js';
+export { type ExportCredentials, HEALTHY_SCHEDULE, type OpenExportSchedule } from './exports/export-schedules.js';
 export {
   checkFolderVisible,
   isFolderHidden,

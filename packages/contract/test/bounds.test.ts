@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import {
   createCustomerBodySchema,
+  createExportBodySchema,
+  createExportScheduleBodySchema,
   createFolderBodySchema,
   createLinkBodySchema,
   createPartnerBodySchema,
@@ -28,6 +30,13 @@ const link = { url: 'https://acme.com' };
 const partner = { email: 'ada@example.com' };
 const lead = { eventName: 'Sign up', customerExternalId: 'c', clickId: 'x' };
 const sale = { customerExternalId: 'c', amount: 1 };
+const anExport = { resource: 'events' };
+const schedule = {
+  ...{ resource: 'events', frequency: 'daily' },
+  destination: { type: 's3', region: 'eu', bucket: 'abc', accessKeyId: 'a', secretAccessKey: 's' },
+};
+/** Filters that have so many characters in `city=…&region=…`, with a letter that has six of them. */
+const filters = (length: number) => ({ city: text(50_000), region: [text(length - 50_022), 'é'] });
 const customer = { externalId: 'c', country: 'DE' };
 const webhook = { name: 'Hook', url: 'https://acme.com', triggers: ['lead.created'] };
 
@@ -95,6 +104,13 @@ const BOUNDS: readonly Bound[] = [
       ['name', 100, text],
       ['email', 100, email],
     ],
+  ),
+  ...inEach(
+    [
+      ['an export', createExportBodySchema, anExport],
+      ['an export schedule', createExportScheduleBodySchema, schedule],
+    ],
+    [['filters', 100_000, filters]],
   ),
   ...inEach([['a tag', tagBodySchema, {}]], [['name', 190, text]]),
   ...inEach(

@@ -16,6 +16,9 @@ export type NewExportJob = New<
   'resource' | 'format' | 'columns' | 'escapeFormulas' | 'filters' | 'keyId' | 'hidesFolders' | 'hidesPasswords'
 >;
 
+/** An export job among those of all workspaces, without what each of them may have much of. */
+export type OpenExportJob = Omit<ExportJobRecord, 'filters'>;
+
 /** Selects the export jobs that a caller may see. */
 export interface ExportJobFilters {
   readonly resources: readonly ExportResource[];
@@ -91,8 +94,8 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
     },
 
     /** The open exports of all workspaces: those that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
-    listOpen: (): Promise<ParsedRows<ExportJobRecord>> =>
-      store.table.selectReadable('status IN ({statuses:Array(String)}) OR unreported = 1', {
+    listOpen: (): Promise<ParsedRows<OpenExportJob>> =>
+      store.table.selectWithout('filters', 'status IN ({statuses:Array(String)}) OR unreported = 1', {
         statuses: [...UNFINISHED, 'completed'],
       }),
   };

@@ -21,6 +21,9 @@ export type NewExportSchedule = New<
   | keyof Pick<ExportScheduleRecord, 'keyId' | 'hidesFolders' | 'hidesPasswords'>
 >;
 
+/** A schedule among those of all workspaces, without what each of them may have much of. */
+export type OpenExportSchedule = Omit<ExportScheduleRecord, 'filters'>;
+
 /** Selects the schedules that a caller may see. */
 export interface ExportScheduleFilters {
   readonly visibility: LinkVisibility;
@@ -99,7 +102,7 @@ export function createExportSchedules(
     },
 
     /** The schedules of all workspaces that are enabled, or for which webhooks have not been sent yet. */
-    listOpen: (): Promise<ParsedRows<ExportScheduleRecord>> =>
-      store.table.selectReadable('disabled = 0 OR unreported = 1', {}),
+    listOpen: (): Promise<ParsedRows<OpenExportSchedule>> =>
+      store.table.selectWithout('filters', 'disabled = 0 OR unreported = 1', {}),
   };
 }

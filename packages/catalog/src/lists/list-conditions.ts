@@ -38,6 +38,10 @@ export function valuesOf(conditions: readonly SqlCondition[]): QueryParameters {
 /** SQL that reads a text field from the JSON of a record, for fields without a column. */
 export const dataText = (field: string): string => `JSONExtractString(data, '${field}')`;
 
+/** SQL of the JSON of a record in which a field, an object, is empty; `{}` for a text that is no JSON. */
+export const dataWithEmpty = (field: string): string =>
+  `concat('{', arrayStringConcat(arrayMap(one -> concat('"', one.1, '":', if(one.1 = '${field}', '{}', one.2)), JSONExtractKeysAndValuesRaw(data)), ','), '}')`;
+
 /** The column has exactly this value. */
 export function equals(column: string, value: string, parameter = `${column}_is`): SqlCondition {
   // NUL cannot be sent in a query parameter, and no stored text contains it.

@@ -14,6 +14,9 @@ type Course = Pick<
   'status' | 'attempt' | 'interruptions' | 'startedAt' | 'finishedAt' | 'expiresAt' | 'isUnreported'
 >;
 
+/** Identifies the record of a job. */
+type JobKey = Pick<ImportJobRecord, 'workspaceId' | 'id'>;
+
 /** Whether the job is waiting or running. */
 export function isUnfinished({ status }: { readonly status: string }): boolean {
   return UNFINISHED.some((one) => one === status);
@@ -39,7 +42,7 @@ export function createJobs<R extends ExportJobRecord | ImportJobRecord, N, Filte
   };
 
   /** Changes a job, unless it has ended. */
-  const updateUnfinished = ({ workspaceId, id }: R, change: (current: R) => Partial<Course>): Promise<R> =>
+  const updateUnfinished = ({ workspaceId, id }: JobKey, change: (current: R) => Partial<Course>): Promise<R> =>
     update(workspaceId, id, (current) => (isUnfinished(current) ? (change(current) as Partial<Fields<R>>) : {}));
 
   return {
@@ -67,7 +70,7 @@ export function createJobs<R extends ExportJobRecord | ImportJobRecord, N, Filte
     },
 
     /** Begins the next attempt, unless the job has ended. */
-    begin: (job: R): Promise<R> =>
+    begin: (job: JobKey): Promise<R> =>
       updateUnfinished(job, ({ attempt, startedAt }) => {
         return { status: 'processing', attempt: attempt + 1, startedAt: startedAt ?? timeAt(deps.now()) };
       }),

@@ -3,6 +3,7 @@ import { createDataLoader } from '@waymark/cache';
 import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId } from '@waymark/contract';
 import { keyReadSettings, type QueryParameters, queryRows } from '../clickhouse/query-rows.js';
+import { dataWithEmpty } from '../lists/list-conditions.js';
 import { type CatalogRecord, type EntityType, numberOf, type Stored } from '../model/entity-type.js';
 import { createRecordParser, type ParsedRows, type ParserDeps, parseData } from '../model/parse-record.js';
 
@@ -15,6 +16,9 @@ const RECORDS_PER_READ = 200;
 const KEYS_PER_PAGE = 10_000;
 /** After so many characters of records, reads yield to the event loop. */
 const CHARS_PER_YIELD = 500_000;
+
+/** Rows that ClickHouse has in memory at a time, with several copies, if they may have a megabyte each. */
+const LONG_ROWS_PER_BLOCK = 16;
 
 /** How the tables are read. */
 export interface TableReads {
@@ -45,6 +49,17 @@ export const recordKeyText = (workspaceNumber: string, number: string) => `${wor
 /** The UInt64 of the ids of a workspace and of one of its records, as decimal text. */
 export type RecordKey = readonly [workspace: string, number: string];
 
+/** Creates a function that is called with each text that was parsed, and yields to the event loop after {@link CHARS_PER_YIELD}. */
+function createYielding() {
+  let chars = 0;
+  return (data: string): Promise<void> | undefined => {
+    chars += data.length;
+    if (chars < CHARS_PER_YIELD) return undefined;
+    chars = 0;
+    return immediate();
+  };
+}
+
 /** Reads from the table of one type, without caches. */
 export function createRecordTable<R extends CatalogRecord>(
   kind: EntityType<R>,
@@ -65,12 +80,25 @@ export function createRecordTable<R extends CatalogRecord>(
   }
 
   /** Rows of all workspaces, by id. */
-  const selectRows = (condition: string, parameters: QueryParameters) =>
+  const selectRows = (condition: string, parameters: QueryParameters, data = 'data', more?: TableReads['read']) =>
     queryRows<DataRow>(clickhouse, {
-      query: `SELECT workspace_id, id, data FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`,
+      query: `SELECT workspace_id, id, ${data} FROM ${kind.table} FINAL WHERE ${condition} ORDER BY id`,
       parameters,
-      settings,
+      settings: { ...settings, ...more },
     });
+
+  async function parseReadable(rows: readonly DataRow[]): Promise<ParsedRows<R>> {
+    const records: R[] = [];
+    const unreadable: string[] = [];
+    const mayYield = createYielding();
+    for (const [workspace, number, data] of rows) {
+      const record = parseRow(workspace, number, data);
+      if (record === undefined) unreadable.push(formatResourceId(kind.resource, number));
+      else records.push(record);
+      await mayYield(data);
+    }
+    return { records, unreadable };
+  }
 
   // With PREWHERE, ClickHouse does not read the data of neighbouring rows. With FINAL it is correct only for columns that all versions
   // share.
@@ -113,16 +141,19 @@ export function createRecordTable<R extends CatalogRecord>(
       return (await selectRows(condition, parameters)).map(([, , data]) => parseData(kind, data));
     },
 
-    /** The same, and the rows that cannot be read apart: one of them must not stop the work for all workspaces. */
+    /** The same, and the rows that cannot be read apart: one of them must not stop the work for all workspaces. Parsing yields to the event loop. */
     async selectReadable(condition: string, parameters: QueryParameters): Promise<ParsedRows<R>> {
-      const records: R[] = [];
-      const unreadable: string[] = [];
-      for (const [workspace, number, data] of await selectRows(condition, parameters)) {
-        const record = parseRow(workspace, number, data);
-        if (record === undefined) unreadable.push(formatResourceId(kind.resource, number));
-        else records.push(record);
-      }
-      return { records, unreadable };
+      return parseReadable(await selectRows(condition, parameters));
+    },
+
+    /** {@link selectReadable} without a field whose values may be long. @param field an object, which is empty in what ClickHouse answers */
+    async selectWithout<K extends keyof R & string>(
+      field: K,
+      condition: string,
+      parameters: QueryParameters,
+    ): Promise<ParsedRows<Omit<R, K>>> {
+      const bounds = { max_block_size: LONG_ROWS_PER_BLOCK, max_threads: 1 };
+      return parseReadable(await selectRows(condition, parameters, dataWithEmpty(field), bounds));
     },
 
     /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */
@@ -165,13 +196,10 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
         settings: { ...settings, ...keyReadSettings(numbers.length) },
       });
       const found: Stored<R>[] = [];
-      let chars = 0;
+      const mayYield = createYielding();
       for (const [, , version, data] of rows) {
         found.push(storedOf({ version, data }));
-        chars += data.length;
-        if (chars < CHARS_PER_YIELD) continue;
-        chars = 0;
-        await immediate();
+        await mayYield(data);
       }
       return found;
     },

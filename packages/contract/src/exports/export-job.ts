@@ -38,6 +38,27 @@ export const exportFiltersSchema = z.record(
   z.union([text, z.boolean(), z.array(text).max(LIST_ITEMS_MAX)]),
 );
 
+/** Maximum length of the filters of a job or schedule as a query string, in which a letter of other scripts has nine characters. */
+export const FILTERS_QUERY_CHARS_MAX = 100_000;
+
+/** The length of filters in the URL of a list. */
+function queryChars(filters: z.infer<typeof exportFiltersSchema>): number {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) query.append(name, String(value));
+  return query.toString().length;
+}
+
+/**
+ * {@link exportFiltersSchema} for new filters, with a limit on all of them together: they are stored in the record, and sent to ClickHouse in
+ * URLs. Filters that were stored before the limit may be longer.
+ */
+export const newExportFiltersSchema = exportFiltersSchema.check(({ value, issues }) => {
+  if (queryChars(value) <= FILTERS_QUERY_CHARS_MAX) return;
+  const message = `must together have at most ${FILTERS_QUERY_CHARS_MAX} characters as a query string`;
+  const maximum = FILTERS_QUERY_CHARS_MAX;
+  issues.push({ code: 'too_big', origin: 'string', maximum, inclusive: true, input: value, message });
+});
+
 /** Body of `POST /exports`. */
 export const createExportBodySchema = z.strictObject({
   resource: z.enum(EXPORT_RESOURCES).describe('What is exported.'),
@@ -52,7 +73,7 @@ export const createExportBodySchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Puts `'` before texts that spreadsheets would run as formulas; only in CSV. True by default."),
-  filters: exportFiltersSchema
+  filters: newExportFiltersSchema
     .optional()
     .describe('The other parameters of `GET /<resource>/export`, such as `interval`, `query` or `search`.'),
 });

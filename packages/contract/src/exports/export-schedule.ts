@@ -5,7 +5,7 @@ import { formatCheck } from '../values/format-check.js';
 import { pageShape } from '../values/paging.js';
 import { serviceAddress } from '../values/parse-url.js';
 import { queryEnum } from '../values/query-values.js';
-import { createExportBodySchema, exportFiltersSchema } from './export-job.js';
+import { createExportBodySchema, exportFiltersSchema, newExportFiltersSchema } from './export-job.js';
 import { EXPORT_FORMATS } from './export-parameters.js';
 
 /** How often a schedule exports. Hours, days and weeks begin in UTC, weeks on Monday. */
@@ -99,7 +99,7 @@ const scheduleShape = {
       'A window with more rows has several files. After a hundred, further ones have a hundredth of the rows before them, at most 1,000,000. 200,000 by default.',
     ),
   escapeFormulas,
-  filters: exportFiltersSchema
+  filters: newExportFiltersSchema
     .optional()
     .describe('`event` and the filters of `GET /events`, without range and order.'),
 };

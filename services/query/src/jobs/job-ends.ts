@@ -1,4 +1,4 @@
-import { type Catalog, type ExportJobRecord, isExpired, isUnfinished } from '@waymark/catalog';
+import { type Catalog, type ExportJobRecord, isExpired, isUnfinished, type OpenExportJob } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { JobFailure, makeRoom } from '@waymark/jobs';
 import type { JobEndNotifier } from '@waymark/webhooks';
@@ -8,6 +8,8 @@ import type { WrittenFile } from './run-job.js';
 
 /** How long a complete file is kept, in milliseconds. */
 const KEPT_MS = 7 * 24 * 3_600_000;
+/** Maximum number of completed jobs of a workspace, because each process of `query` reads those of all workspaces at every poll. */
+const KEPT_MAX = 1000;
 const MB = 1024 ** 2;
 
 export interface JobEndsDeps {
@@ -25,11 +27,23 @@ type OpenJobs = Awaited<ReturnType<Catalog['exportJobs']['listOpen']>>;
 
 const NO_ROOM = 'The files of exports may have';
 
+/** The completed jobs of each workspace beyond {@link KEPT_MAX}, without the latest. */
+function tooMany(jobs: readonly OpenExportJob[]): readonly OpenExportJob[] {
+  const completed = jobs.filter(({ status }) => status === 'completed');
+  const latestFirst = completed.sort((one, other) => ((one.finishedAt ?? '') > (other.finishedAt ?? '') ? -1 : 1));
+  const counts = new Map<string, number>();
+  return latestFirst.filter(({ workspaceId }) => {
+    const count = (counts.get(workspaceId) ?? 0) + 1;
+    counts.set(workspaceId, count);
+    return count > KEPT_MAX;
+  });
+}
+
 /** Ends jobs in each possible way, and removes files. */
 export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now }: JobEndsDeps) {
   const { exportJobs } = catalog;
 
-  async function expire({ workspaceId, id }: ExportJobRecord): Promise<void> {
+  async function expire({ workspaceId, id }: OpenExportJob): Promise<void> {
     await exportJobs.update(workspaceId, id, ({ status }) => (status === 'completed' ? { status: 'expired' } : {}));
     await files.remove(id);
   }
@@ -66,15 +80,15 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
     },
 
     /**
-     * Expires jobs whose files were kept for long enough, and removes files that belong to no job with files.
+     * Expires jobs whose files were kept for long enough, or that are too many for their workspace, and removes files that belong to no job
+     * with files.
      *
      * @param idsWithFiles ids of the directories on disk
      * @param open every job that may have files, read after `idsWithFiles`
      */
     async sweep(idsWithFiles: readonly string[], { records, unreadable }: OpenJobs): Promise<void> {
-      for (const job of records) {
-        if (isExpired(job, now())) await expire(job);
-      }
+      const expired = records.filter((job) => isExpired(job, now()));
+      for (const job of new Set([...expired, ...tooMany(records)])) await expire(job);
       const known = new Set([...records.map(({ id }) => id), ...unreadable]);
       for (const id of idsWithFiles) if (!known.has(id)) await files.remove(id);
     },

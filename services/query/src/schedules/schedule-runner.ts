@@ -1,4 +1,4 @@
-import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord } from '@waymark/catalog';
+import { EXPORT_SCHEDULES_TABLE, type ExportScheduleRecord, type OpenExportSchedule } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import type { ExportDeps } from '@waymark/export';
 import type { Logger } from '@waymark/http-kit';
@@ -65,7 +65,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   const turns = createTurns();
 
   /** Whether a schedule has a window to export, or an end to report. */
-  function isDue(schedule: ExportScheduleRecord): boolean {
+  function isDue(schedule: OpenExportSchedule): boolean {
     if ((retryAtMs.get(schedule.id) ?? 0) > now()) return false;
     if (schedule.unreported !== null) return true;
     const { disabledAt, retryAt } = schedule;
@@ -129,7 +129,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   }
 
   /** Exports a window of a schedule or reports an end, under the lease of the schedule, unless another process has the lease. */
-  async function work(schedule: ExportScheduleRecord): Promise<void> {
+  async function work(schedule: OpenExportSchedule): Promise<void> {
     const { workspaceId, id } = schedule;
     const lease = await takeLease(redis, `export-job:${id}`);
     if (lease === undefined) {
@@ -151,7 +151,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   }
 
   /** {@link work} with an export slot of the workspace; errors are logged, and the schedule is tried again. */
-  async function tryWork(schedule: ExportScheduleRecord): Promise<void> {
+  async function tryWork(schedule: OpenExportSchedule): Promise<void> {
     const { workspaceId, id } = schedule;
     const slot = exportSlots.tryTake(workspaceId);
     if (slot === undefined) {
@@ -173,7 +173,7 @@ export function createScheduleRunner(deps: ScheduleRunnerDeps): ScheduleRunner {
   }
 
   /** The order of schedules that are due: by the turns of their workspaces, then by their own. Among equals, the window that closed first. */
-  function inTurn(one: ExportScheduleRecord, other: ExportScheduleRecord): number {
+  function inTurn(one: OpenExportSchedule, other: OpenExportSchedule): number {
     const before = (id: keyof Pick<ExportScheduleRecord, 'workspaceId' | 'id'>) =>
       turns.last(one[id]) - turns.last(other[id]);
     return before('workspaceId') || before('id') || (one.exportedUntil < other.exportedUntil ? -1 : 1);

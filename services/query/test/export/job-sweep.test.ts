@@ -23,3 +23,25 @@ it('files of an export that cannot be read are kept, and those of one that is go
   });
   expect((await readdir(directory)).sort()).toEqual([open, unreadable].sort());
 });
+
+it('a workspace keeps the latest thousand completed exports, and every export that has not ended', async () => {
+  const files = createJobFiles(directory);
+  const ended = (workspaceId: string, number: number, status: string) => ({
+    ...{ id: formatResourceId('exportJob', String(number)), workspaceId, status, expiresAt: null },
+    finishedAt: new Date(number * 1000).toISOString(),
+  });
+  const many = Array.from({ length: 1002 }, (_, index) => ended('ws_1', 10 + index, 'completed'));
+  const others = [ended('ws_1', 8, 'processing'), ended('ws_1', 9, 'failed'), ended('ws_2', 7, 'completed')];
+  const expired: string[] = [];
+  const update = async (_: string, id: string) => void expired.push(id);
+  const catalog = { exportJobs: { update } } as unknown as Catalog;
+  const notifier = { ended: async () => undefined };
+  const ends = createJobEnds({ catalog, files, notifier, bytesMax: 1, baseUrl: '', now: Date.now });
+  await ends.sweep([], { records: [...others, ...many] as unknown as ExportJobRecord[], unreadable: [] });
+  expect(expired.sort()).toEqual(
+    many
+      .slice(0, 2)
+      .map(({ id }) => id)
+      .sort(),
+  );
+});
