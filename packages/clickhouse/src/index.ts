@@ -15,6 +15,7 @@ export {
   isBeyondLimits,
   isInfrastructureError,
   isRefusedForNow,
+  isResultTooLarge,
   isTooLarge,
   refusalCode,
 } from './infrastructure-error.js';

@@ -71,13 +71,20 @@ export function isBeyondLimits(err: unknown): boolean {
   return BEYOND_LIMITS.includes(Number(err.code)) && !err.message.includes(OF_ALL_STATEMENTS);
 }
 
-/** MEMORY_LIMIT_EXCEEDED, TOO_MANY_ROWS_OR_BYTES. */
-const TOO_LARGE: readonly number[] = [241, 396];
+const MEMORY_LIMIT_EXCEEDED = 241;
+const TOO_MANY_ROWS_OR_BYTES = 396;
+const TOO_LARGE: readonly number[] = [MEMORY_LIMIT_EXCEEDED, TOO_MANY_ROWS_OR_BYTES];
 
 /** Whether ClickHouse has aborted a statement because it needs more memory, or has a larger result, than one may: with fewer rows it may succeed. */
 export function isTooLarge(err: unknown): boolean {
   if (!(err instanceof ClickHouseError)) return err instanceof Error && isTooLarge(err.cause);
   return TOO_LARGE.includes(Number(err.code)) && !isRefusedForNow(err);
+}
+
+/** Whether ClickHouse has aborted a statement because its result is larger than one may be. */
+export function isResultTooLarge(err: unknown): boolean {
+  if (!(err instanceof ClickHouseError)) return err instanceof Error && isResultTooLarge(err.cause);
+  return Number(err.code) === TOO_MANY_ROWS_OR_BYTES;
 }
 
 /**

@@ -6,9 +6,11 @@ import { createRateLimiter } from '@waymark/rate-limit';
 import { leastOf, startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { analyticsRoutes } from '../src/analytics/analytics-routes.js';
 import { eventRoutes } from '../src/events/event-routes.js';
-import { createUnsentAnswers } from '../src/events/unsent-answers.js';
+import { partnerAnalyticsRoutes } from '../src/partner-analytics/partner-analytics-routes.js';
 import { createPlannerCache } from '../src/planner-cache.js';
+import { createUnsentAnswers } from '../src/unsent-answers.js';
 import { createReadRunners } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 
@@ -41,7 +43,10 @@ beforeAll(async () => {
   });
   app.register(authPlugin, { catalog: query.catalog, rateLimiter });
   app.register(async (routes) => {
-    await eventRoutes(routes as App, { catalog: query.catalog, runReads, now, unsentAnswers });
+    const deps = { catalog: query.catalog, runReads, now, unsentAnswers };
+    await eventRoutes(routes as App, deps);
+    await analyticsRoutes(routes as App, deps);
+    await partnerAnalyticsRoutes(routes as App, deps);
     for (const [path, sql] of [
       ['/slow', SLOW],
       ['/endless', ENDLESS],
@@ -125,6 +130,41 @@ test('while clients have not read large pages of a workspace, its further pages 
   expect([await status(heavy), await status(light)]).toEqual([429, 200]);
   raw.emit('close');
   expect(await status(heavy)).toBe(200);
+});
+
+test.each(['/analytics?event=clicks&groupBy=count', '/partners/analytics?tenantId=one'])(
+  '%s is refused while large answers of the workspace have not been read',
+  async (url) => {
+    const workspace = await aWorkspace(query);
+    const programId = (await query.catalog.workspaces.get(workspace.id))?.defaultProgramId ?? null;
+    await query.catalog.partners.create(workspace.id, { name: 'One', tenantId: 'one', programId });
+    const raw = Object.assign(new EventEmitter(), { closed: false });
+    const slow = {
+      raw,
+      request: { raw: { socket: Object.assign(new EventEmitter(), { destroyed: false }) } },
+    } as never;
+    unsentAnswers.reserve(workspace.id, slow, 500);
+    const refused = (await ask(url, workspace)).statusCode;
+    raw.emit('close');
+    expect([refused, (await ask(url, workspace)).statusCode]).toEqual([429, 200]);
+  },
+);
+
+test('groups of analytics count until their answer is sent', async () => {
+  const workspace = await aWorkspace(query);
+  const link = await workspace.aLink({ key: 'a' });
+  const timestampMs = Date.now() - 60_000;
+  await workspace.store({
+    clicks: [workspace.click(link, 0, { timestampMs, url: `https://acme.com/?${'x'.repeat(150)}` })],
+  });
+  const reserve = vi.spyOn(unsentAnswers, 'reserve');
+  expect((await ask('/analytics?event=clicks&groupBy=top_urls', workspace)).statusCode).toBe(200);
+  expect(reserve).toHaveBeenCalledWith(
+    workspace.id,
+    expect.anything(),
+    2 * `https://acme.com/?${'x'.repeat(150)}`.length,
+  );
+  reserve.mockRestore();
 });
 
 test('of two pages of a workspace at once that together take too much memory, one is refused', async () => {

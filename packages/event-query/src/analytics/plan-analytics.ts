@@ -14,6 +14,8 @@ import { GROUPING_RULES, type GroupingRule, MEASURES_OF, type Measure } from './
 const SUBQUERY_LINKS_MAX = 2000;
 /** Maximum number of groups in a response. */
 const GROUPS_MAX = 5000n;
+/** The same if so many are too large: as many of the longest URLs have 32 MB. */
+const LONG_GROUPS_MAX = 1000n;
 
 function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {
   return owners.map(({ table, column, isList }) => ({
@@ -75,4 +77,9 @@ export function planAnalytics(request: BoundAnalytics, stats: AnalyticsStats = {
     top: topBy(request),
     settings: settingsOf(request, [first, ...others]),
   };
+}
+
+/** The plan for fewer groups, after ClickHouse has refused a result that is too large; undefined when the plan does not limit its groups. */
+export function withFewerGroups({ top, ...plan }: AnalyticsPlan): AnalyticsPlan | undefined {
+  return top && { ...plan, top: { ...top, limit: LONG_GROUPS_MAX } };
 }

@@ -1,22 +1,25 @@
 import type { Catalog } from '@waymark/catalog';
 import { analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
-import { type App, sendJson } from '@waymark/http-kit';
+import { type App, sendJsonText } from '@waymark/http-kit';
+import { callerOf } from '../events/find-references.js';
+import type { UnsentAnswers } from '../unsent-answers.js';
 import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindRequest } from './bind-request.js';
-import { readGroups } from './read-groups.js';
-import { createResponseBody } from './response-body.js';
+import { readUnsentGroups, textOfRows } from './read-answer.js';
+import { createAnswerOf } from './response-body.js';
 
 export interface AnalyticsRouteDeps {
   readonly catalog: Catalog;
   readonly runReads: RunReads;
+  readonly unsentAnswers: UnsentAnswers;
   readonly now: () => number;
 }
 
 /** `GET /analytics` (docs/reference/analytics.md). */
 export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promise<void> {
-  const { catalog, runReads } = deps;
-  const responseBody = createResponseBody(catalog);
+  const { catalog } = deps;
+  const answerOf = createAnswerOf(catalog);
   app.get(
     '/analytics',
     {
@@ -31,12 +34,13 @@ export async function analyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promi
       },
     },
     async (request, reply) => {
-      const body = await whileUsageChecked(catalog, request, async () => {
+      const text = await whileUsageChecked(catalog, request, async () => {
         const bound = await bindRequest(deps, request, request.query);
-        const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
-        return responseBody(request.workspace.id, bound, groups);
+        const read = await readUnsentGroups(deps, request, reply, bound);
+        const answer = answerOf(callerOf(request), bound, read.groups);
+        return 'rows' in answer ? textOfRows(answer.rows, read) : JSON.stringify(answer.numbers);
       });
-      return sendJson(reply, body);
+      return sendJsonText(reply, text);
     },
   );
 }

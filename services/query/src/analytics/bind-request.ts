@@ -1,7 +1,7 @@
-import { type Catalog, type KeyCaller, linkVisibility } from '@waymark/catalog';
+import type { Catalog, KeyCaller } from '@waymark/catalog';
 import { type AnalyticsQuery, ApiError } from '@waymark/contract';
 import { type BoundAnalytics, bindAnalytics, checkDateRange, parseAnalytics } from '@waymark/event-query';
-import { findReferences } from '../events/find-references.js';
+import { callerOf, findReferences } from '../events/find-references.js';
 import { analyticsClock } from './analytics-clock.js';
 
 /** Refuses a program other than the workspace's own, whereas `GET /events` returns an empty list for it. */
@@ -19,15 +19,16 @@ function checkProgram(programId: string | undefined, ownProgramId: string | null
  */
 export async function bindRequest(
   { catalog, now }: { readonly catalog: Catalog; readonly now: () => number },
-  { workspace, apiKey }: KeyCaller,
+  requester: KeyCaller,
   query: AnalyticsQuery,
   toMsMax = Infinity,
 ): Promise<BoundAnalytics> {
+  const { workspace } = requester;
   const parsed = parseAnalytics(query, await analyticsClock(catalog, workspace, query, now()));
   const { range } = parsed.filters;
   checkDateRange(workspace, range);
   checkProgram(query.programId, workspace.defaultProgramId);
-  const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
+  const caller = callerOf(requester);
   const references = await findReferences(catalog, caller, parsed.filters);
   const filters = { ...parsed.filters, range: { ...range, toMs: Math.min(range.toMs, toMsMax) } };
   return bindAnalytics(

@@ -1,4 +1,4 @@
-import { type Catalog, type LinkRecord, shortLinkOf } from '@waymark/catalog';
+import { type Catalog, isFolderHidden, type LinkRecord, shortLinkOf } from '@waymark/catalog';
 import { type AnalyticsNumbers, formatResourceId, type ResourceKind } from '@waymark/contract';
 import {
   type BoundAnalytics,
@@ -9,6 +9,7 @@ import {
   timeseriesOf,
 } from '@waymark/event-query';
 import { forEachYielding, mapYielding } from '@waymark/http-kit';
+import type { Caller } from '../events/find-references.js';
 
 /** Groupings by a resource, such as links or tags. */
 type EntityGrouping = Exclude<BoundAnalytics['grouping'], EventGrouping | 'count' | 'timeseries'>;
@@ -16,7 +17,7 @@ type EntityGrouping = Exclude<BoundAnalytics['grouping'], EventGrouping | 'count
 /** How to load the resources of a grouping, and which of their fields a response row has: `fields` makes a new object of them. */
 interface Entity<Found> {
   readonly kind: ResourceKind;
-  readonly getMany: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
+  readonly getMany: (caller: Caller, ids: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
   readonly fields: (found: Found) => object;
 }
 
@@ -34,49 +35,63 @@ export function linkFields(link: LinkRecord) {
 export const groupRow = <Fields extends object>(fields: Fields, numbers: AnalyticsNumbers): Fields & AnalyticsNumbers =>
   Object.assign(fields, numbers);
 
-type RowBuilder = (workspaceId: string, groups: readonly CountedGroup[]) => Promise<object[]>;
+/** Rows, in parts that are made on demand. */
+export type RowParts = AsyncIterable<object[]>;
 
-/** Records that are in memory at a time: a link may have an image of 100 kB, which rows do not have, and there may be 5000 groups. */
-const RECORDS_AT_ONCE = 250;
+type RowBuilder = (caller: Caller, groups: readonly CountedGroup[]) => RowParts;
 
-/** Makes the rows of a grouping by a resource. A resource that was removed after the query counted it has no row. */
+/** Rows of a part: a link may have texts of 64 kB, and an image of 100 kB that rows do not have, and there may be 5000 groups. */
+const ROWS_OF_PART = 250;
+
+/** The groups in parts of {@link ROWS_OF_PART}. */
+function* partsOf(groups: readonly CountedGroup[]): Generator<readonly CountedGroup[]> {
+  for (let start = 0; start < groups.length; start += ROWS_OF_PART) yield groups.slice(start, start + ROWS_OF_PART);
+}
+
+/** Makes the rows of a grouping by a resource. A resource that was removed or hidden after the query counted it has no row. */
 function rowBuilder<Found>({ kind, getMany, fields }: Entity<Found>): RowBuilder {
-  return async (workspaceId, groups) => {
-    const rows: object[] = [];
-    for (let start = 0; start < groups.length; start += RECORDS_AT_ONCE) {
-      const part = groups.slice(start, start + RECORDS_AT_ONCE);
+  return async function* (caller, groups) {
+    for (const part of partsOf(groups)) {
+      const rows: object[] = [];
       const ids = part.map(({ key: [number = ''] }) => formatResourceId(kind, number));
-      const found = await getMany(workspaceId, ids);
+      const found = await getMany(caller, ids);
       await forEachYielding(part.entries(), ([index, { numbers }]) => {
         const entity = found.get(ids[index] ?? '');
         if (entity !== undefined) rows.push(groupRow(fields(entity), numbers));
       });
+      yield rows;
     }
-    return rows;
   };
 }
 
 function rowBuilders(catalog: Catalog): Readonly<Record<EntityGrouping, RowBuilder>> {
-  const { links, folders, tags, partners, groups, partnerTags } = catalog;
+  const { links, folders, tags, partners, groups, partnerTags, hiddenFolders } = catalog;
   return {
     top_links: rowBuilder({
       kind: 'link',
-      getMany: links.getMany,
+      async getMany({ workspaceId, visibility }, ids) {
+        const found = [...(await links.getMany(workspaceId, ids)).values()];
+        const visible = await hiddenFolders.visible(workspaceId, visibility, found);
+        return new Map(visible.map((link) => [link.id, link]));
+      },
       fields: linkFields,
     }),
     top_folders: rowBuilder({
       kind: 'folder',
-      getMany: folders.getMany,
+      async getMany({ workspaceId, visibility }, ids) {
+        const found = await folders.getMany(workspaceId, ids);
+        return new Map([...found].filter(([, folder]) => !isFolderHidden(visibility, folder)));
+      },
       fields: ({ id, name, accessLevel }) => ({ folderId: id, folder: { id, name, accessLevel } }),
     }),
     top_link_tags: rowBuilder({
       kind: 'tag',
-      getMany: tags.getMany,
+      getMany: ({ workspaceId }, ids) => tags.getMany(workspaceId, ids),
       fields: ({ id, name, color }) => ({ tagId: id, tag: { id, name, color } }),
     }),
     top_partners: rowBuilder({
       kind: 'partner',
-      getMany: partners.getMany,
+      getMany: ({ workspaceId }, ids) => partners.getMany(workspaceId, ids),
       fields: ({ id, name, email, image, country }) => ({
         partnerId: id,
         partner: { id, name, email, image, payoutsEnabledAt: null, country },
@@ -84,32 +99,39 @@ function rowBuilders(catalog: Catalog): Readonly<Record<EntityGrouping, RowBuild
     }),
     top_groups: rowBuilder({
       kind: 'partnerGroup',
-      getMany: groups.getMany,
+      getMany: ({ workspaceId }, ids) => groups.getMany(workspaceId, ids),
       fields: ({ id, name, slug, color }) => ({ groupId: id, group: { id, name, slug, color } }),
     }),
     top_partner_tags: rowBuilder({
       kind: 'partnerTag',
-      getMany: partnerTags.getMany,
+      getMany: ({ workspaceId }, ids) => partnerTags.getMany(workspaceId, ids),
       fields: ({ id, name }) => ({ partnerTagId: id, partnerTag: { id, name } }),
     }),
   };
 }
 
-/** Builds the response body from the groups of the query result. */
-export type ResponseBody = (
-  workspaceId: string,
-  request: BoundAnalytics,
-  groups: readonly CountedGroup[],
-) => Promise<object>;
+/** An answer: the numbers of one group, or rows. */
+export type AnalyticsAnswer = { readonly numbers: AnalyticsNumbers } | { readonly rows: RowParts };
+
+/** Builds the answer from the groups of the query result. */
+export type AnswerOf = (caller: Caller, request: BoundAnalytics, groups: readonly CountedGroup[]) => AnalyticsAnswer;
+
+async function* rowsOf(groups: readonly CountedGroup[], rowOf: (group: CountedGroup) => object): RowParts {
+  for (const part of partsOf(groups)) yield await mapYielding(part, rowOf);
+}
+
+async function* onePart(rows: object[]): RowParts {
+  yield rows;
+}
 
 /** @param catalog has the links, domains, partners and other records that groups name */
-export function createResponseBody(catalog: Catalog): ResponseBody {
+export function createAnswerOf(catalog: Catalog): AnswerOf {
   const builders = rowBuilders(catalog);
-  return async (workspaceId, { grouping, timeline }, groups) => {
-    if (timeline !== undefined) return timeseriesOf(timeline, groups);
-    if (grouping === 'count' || grouping === 'timeseries') return countOf(groups);
-    if (!(grouping in GROUP_FIELDS)) return builders[grouping as EntityGrouping](workspaceId, groups);
+  return (caller, { grouping, timeline }, groups) => {
+    if (timeline !== undefined) return { rows: onePart(timeseriesOf(timeline, groups)) };
+    if (grouping === 'count' || grouping === 'timeseries') return { numbers: countOf(groups) };
+    if (!(grouping in GROUP_FIELDS)) return { rows: builders[grouping as EntityGrouping](caller, groups) };
     const fieldsOf = GROUP_FIELDS[grouping as EventGrouping];
-    return mapYielding(groups, ({ key, numbers }) => groupRow(fieldsOf(key), numbers));
+    return { rows: rowsOf(groups, ({ key, numbers }) => groupRow(fieldsOf(key), numbers)) };
   };
 }

@@ -1,6 +1,6 @@
-import { type Catalog, type KeyCaller, linkVisibility } from '@waymark/catalog';
+import type { Catalog, KeyCaller } from '@waymark/catalog';
 import { type BoundRequest, bind, checkDateRange, type ParsedRequest } from '@waymark/event-query';
-import { type Caller, findReferences } from './find-references.js';
+import { type Caller, callerOf, findReferences } from './find-references.js';
 
 /** A request for events, ready to be planned. */
 export interface BoundEvents {
@@ -13,13 +13,10 @@ export interface BoundEvents {
  *
  * @throws ApiError 403 for a range or folder that the caller must not read, 404 for a link or folder that does not exist
  */
-export async function bindEvents(
-  catalog: Catalog,
-  { workspace, apiKey }: KeyCaller,
-  parsed: ParsedRequest,
-): Promise<BoundEvents> {
+export async function bindEvents(catalog: Catalog, requester: KeyCaller, parsed: ParsedRequest): Promise<BoundEvents> {
+  const { workspace } = requester;
   checkDateRange(workspace, parsed.range);
-  const caller = { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
+  const caller = callerOf(requester);
   const references = await findReferences(catalog, caller, parsed);
   const bound = bind(parsed, { workspaceId: workspace.id, programId: workspace.defaultProgramId, ...references });
   return { caller, bound };

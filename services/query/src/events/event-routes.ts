@@ -3,6 +3,7 @@ import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { formatCursor, parse, parseCursor } from '@waymark/event-query';
 import { type App, jsonItems, sendJsonText } from '@waymark/http-kit';
 import { z } from 'zod';
+import type { UnsentAnswers } from '../unsent-answers.js';
 import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindEvents } from './bind-events.js';
@@ -11,19 +12,17 @@ import { memoryOfRows, pageItems } from './page-items.js';
 import { createPageTexts } from './page-text.js';
 import { createPrefetcher, createValuesReader } from './prefetch.js';
 import { readPage } from './read-page.js';
-import { createUnsentAnswers, type UnsentAnswers } from './unsent-answers.js';
 
 export interface EventRouteDeps {
   readonly catalog: Catalog;
   readonly runReads: RunReads;
   readonly now: () => number;
-  /** Only tests set it. */
-  readonly unsentAnswers?: UnsentAnswers | undefined;
+  readonly unsentAnswers: UnsentAnswers;
 }
 
 /** `GET /events` (docs/reference/events.md). */
 export async function eventRoutes(app: App, deps: EventRouteDeps): Promise<void> {
-  const { catalog, runReads, now, unsentAnswers = createUnsentAnswers() } = deps;
+  const { catalog, runReads, now, unsentAnswers } = deps;
   const { links, customers } = catalog;
   const texts = createPageTexts(catalog);
   const linkPrefetcher = createPrefetcher(links.cachedCounters, links.counters);

@@ -1,4 +1,12 @@
-import { API_READ, type Catalog, checkFolderVisible, type LinkVisibility, normaliseKey } from '@waymark/catalog';
+import {
+  API_READ,
+  type Catalog,
+  checkFolderVisible,
+  type KeyCaller,
+  type LinkVisibility,
+  linkVisibility,
+  normaliseKey,
+} from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
 import { externalLinkIds, type LinkReference, type ParsedFilters } from '@waymark/event-query';
 
@@ -34,6 +42,11 @@ async function findLinksByExternalId(
 export interface Caller {
   readonly workspaceId: string;
   readonly visibility: LinkVisibility;
+}
+
+/** The workspace and the permissions of an API key. */
+export function callerOf({ workspace, apiKey }: KeyCaller): Caller {
+  return { workspaceId: workspace.id, visibility: linkVisibility(apiKey) };
 }
 
 async function checkFolder(catalog: Catalog, { workspaceId, visibility }: Caller, folderId: string): Promise<void> {

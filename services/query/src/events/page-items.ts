@@ -1,5 +1,6 @@
 import type { EventKind } from '@waymark/contract';
 import { mapYielding } from '@waymark/http-kit';
+import { memoryOf } from '../unsent-answers.js';
 import type { EventPageRow } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { itemText, type PageTextDeps, type RowTexts, textsOfRows } from './page-text.js';
@@ -17,14 +18,6 @@ export interface PageItems {
   /** Bytes of the shared texts in memory. */
   readonly textBytes: number;
 }
-
-const WIDE = /[\u0100-\uffff]/;
-/** Shorter texts count as wide: they are many, and take little. */
-const CHARS_CHECKED = 4096;
-
-/** The bytes of a text in memory: V8 stores one byte for each character, or two if one of them is outside Latin-1. */
-const memoryOf = (text: string): number =>
-  text.length < CHARS_CHECKED || WIDE.test(text) ? 2 * text.length : text.length;
 
 /** The bytes of the payloads of rows in memory. */
 export const memoryOfRows = (rows: readonly EventPageRow[]): number =>

@@ -10,7 +10,8 @@ import {
 import type { Table } from '@waymark/export';
 import { bindRequest } from '../analytics/bind-request.js';
 import { readGroups } from '../analytics/read-groups.js';
-import { createResponseBody } from '../analytics/response-body.js';
+import { type AnalyticsAnswer, createAnswerOf } from '../analytics/response-body.js';
+import { callerOf } from '../events/find-references.js';
 import type { ReadSlice } from './events-export.js';
 
 /** @throws ApiError 422 for a grouping that does not exist */
@@ -25,9 +26,16 @@ function chooseGroupings(names: string | undefined): readonly Grouping[] {
   return [...new Set(groupings)];
 }
 
+async function rowsOf(answer: AnalyticsAnswer): Promise<object[]> {
+  if (!('rows' in answer)) return [answer.numbers];
+  const rows: object[] = [];
+  for await (const part of answer.rows) rows.push(...part);
+  return rows;
+}
+
 /** Creates the function that checks an export of analytics and reads its tables, for responses and for export jobs. */
 export function createAnalyticsTables(catalog: Catalog) {
-  const responseBody = createResponseBody(catalog);
+  const answerOf = createAnswerOf(catalog);
 
   /**
    * Checks the request, and reads nothing yet.
@@ -48,7 +56,7 @@ export function createAnalyticsTables(catalog: Catalog) {
       for (const groupBy of groupings) {
         const bound = await bind(groupBy);
         const groups = await readSlice((reads) => readGroups(reads, bound));
-        const rows = [await responseBody(caller.workspace.id, bound, groups)].flat() as Record<string, unknown>[];
+        const rows = (await rowsOf(answerOf(callerOf(caller), bound, groups))) as Record<string, unknown>[];
         yield { name: groupBy, columns: Object.keys(analyticsRowSchemas[groupBy].shape), rows };
       }
     };

@@ -1,11 +1,12 @@
 import { type Catalog, linkVisibility, type PartnerRecord, type WorkspaceRecord } from '@waymark/catalog';
 import { ApiError, fieldError, partnerAnalyticsAnswerSchema, partnerAnalyticsQuerySchema } from '@waymark/contract';
 import { bindAnalytics, checkDateRange, type ParsedAnalytics, parseAnalytics } from '@waymark/event-query';
-import { type App, mapYielding, sendJson } from '@waymark/http-kit';
+import { type App, sendJson, sendJsonText } from '@waymark/http-kit';
 import { analyticsClock } from '../analytics/analytics-clock.js';
 import type { AnalyticsRouteDeps } from '../analytics/analytics-routes.js';
-import { readGroups } from '../analytics/read-groups.js';
-import { createResponseBody, groupRow, linkFields } from '../analytics/response-body.js';
+import { readUnsentGroups, textOfRows } from '../analytics/read-answer.js';
+import { createAnswerOf, groupRow, linkFields, type RowParts } from '../analytics/response-body.js';
+import { callerOf } from '../events/find-references.js';
 
 /** How many links of a partner are read, to list those without events. */
 const LINKS_MAX = 1000;
@@ -41,24 +42,32 @@ function ofPartner({ filters: parsed, ...rest }: ParsedAnalytics, partnerId: str
   return { ...rest, filters: { ...parsed, filters } };
 }
 
-type LinkRow = Readonly<Record<string, unknown>>;
-
 /** Rows of the links with events, followed by the other links of the partner with zeros. */
-async function withEveryLink(
+async function* withEveryLink(
   { partners }: Catalog,
   { workspaceId, id }: PartnerRecord,
   hidesFolders: boolean,
-  rows: readonly LinkRow[],
-): Promise<LinkRow[]> {
-  const listed = new Set(rows.map((row) => row.id));
+  rows: RowParts,
+): RowParts {
+  const listed = new Set<unknown>();
+  for await (const part of rows) {
+    for (const row of part) listed.add((row as { readonly id?: unknown }).id);
+    yield part;
+  }
   const links = await partners.links(workspaceId, id, LINKS_MAX, hidesFolders);
   const others = links.filter((link) => !listed.has(link.id));
-  return [...rows, ...others.map((link) => groupRow(linkFields(link), NO_NUMBERS))];
+  yield others.map((link) => groupRow(linkFields(link), NO_NUMBERS));
+}
+
+/** Each row is an object of this response alone. */
+async function* withoutEarnings(rows: RowParts): RowParts {
+  for await (const part of rows) yield part.map((row) => Object.assign(row, NO_EARNINGS));
 }
 
 /** `GET /partners/analytics`: clicks, leads and sales of a partner's links (docs/reference/partners.md). */
-export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now }: AnalyticsRouteDeps): Promise<void> {
-  const responseBody = createResponseBody(catalog);
+export async function partnerAnalyticsRoutes(app: App, deps: AnalyticsRouteDeps): Promise<void> {
+  const { catalog, now } = deps;
+  const answerOf = createAnswerOf(catalog);
   app.get(
     '/partners/analytics',
     {
@@ -86,12 +95,12 @@ export async function partnerAnalyticsRoutes(app: App, { catalog, runReads, now 
         hidesFolders,
       };
       const bound = bindAnalytics(ofPartner(parsed, partner.id), scope);
-      const groups = await runReads(request, reply, (reads) => readGroups(reads, bound));
-      const body = await responseBody(workspace.id, bound, groups);
-      if (!Array.isArray(body)) return sendJson(reply, { ...body, ...NO_EARNINGS });
-      const rows = groupBy === 'top_links' ? await withEveryLink(catalog, partner, hidesFolders, body) : body;
-      // Each row is an object of this response alone.
-      return sendJson(reply, await mapYielding(rows, (row) => Object.assign(row, NO_EARNINGS)));
+      const read = await readUnsentGroups(deps, request, reply, bound);
+      const answer = answerOf(callerOf(request), bound, read.groups);
+      if (!('rows' in answer)) return sendJson(reply, { ...answer.numbers, ...NO_EARNINGS });
+      const { rows } = answer;
+      const listed = groupBy === 'top_links' ? withEveryLink(catalog, partner, hidesFolders, rows) : rows;
+      return sendJsonText(reply, await textOfRows(withoutEarnings(listed), read));
     },
   );
 }
