@@ -3,7 +3,8 @@ import { INSERT_COUNT_KEY } from './keys.js';
 
 /**
  * Number of later inserts after which ClickHouse may have dropped a deduplication token. It keeps the tokens of the last 10,000 blocks of a
- * table, and an insert adds up to two blocks to a table, because tables are partitioned by year.
+ * table, and an insert adds up to two blocks to a table, because tables are partitioned by year. On a cluster they are partitioned by month: at the
+ * beginning of March an insert with events of the last thirty days adds up to three.
  */
 export const REPEATABLE_INSERTS = 4000;
 

@@ -27,7 +27,7 @@ return {}
  * times). ARGV: TTL in milliseconds, number of webhook jobs, number of tail entries, version of the list of tails by which they were
  * chosen, kind, maximum number of ids of a tail, then for each tail entry the number of its ids and the ids. If a webhook job is missing,
  * the batch is not acknowledged, so that a retry adds it.
- * Returns an empty list; or, if the list of tails has another version, `stale` and the fields of the list: then nothing was done.
+ * Returns an empty list; or, if the list of tails has another version, `stale` and the fields of the list: then the script has done nothing.
  */
 export const ACKNOWLEDGE_BATCH = `
 local webhookJobs, tailEntries = tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -109,10 +109,11 @@ export interface Manifest {
   /** Records that ClickHouse refused the batch as a whole, so that it is inserted in parts. */
   markSplit(batchId: string): Promise<void>;
   /**
-   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events, all or nothing. Repeat it until it succeeds, and only
+   * Acknowledges a batch, adds its webhook jobs and publishes the ids of its events. Repeat it until it succeeds, and only
    * then complete the jobs of the batch: otherwise a failover could keep their completion and lose the acknowledgement.
    *
-   * @returns undefined; or, if the publication was made for an outdated list of tails and nothing was done, the fields of that list
+   * @returns undefined; or, if the publication was made for an outdated list of tails, the fields of that list: then only webhook jobs may
+   * have been added, which the repeat adds under the same ids
    * @throws NotReplicatedError when the replicas have not confirmed
    */
   acknowledge(acknowledgement: Acknowledgement): Promise<readonly string[] | undefined>;
