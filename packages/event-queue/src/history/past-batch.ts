@@ -31,7 +31,7 @@ const SALE = EVENT_TABLES.sale.columns[EVENT_ROW_VERSION];
 const [SALE_TYPE, CUSTOMER, LINK] = [SALE.indexOf('sale_type'), SALE.indexOf('customer_id'), SALE.indexOf('link_id')];
 const [YEAR_CHARS, MONTH_CHARS] = ['2024'.length, '2024-01'.length];
 /** Blocks that a counted insert of a writer adds to a table at most (REPEATABLE_INSERTS in insert-counts.ts). */
-const BLOCKS_PER_INSERT = 2;
+const BLOCKS_PER_INSERT = 3;
 
 /** The rows of a batch, laid out for inserts. `months` are the first days of months, such as `2024-01-01`, with their numbers of events. */
 export interface PastLayout extends Pick<PendingBatch, 'parts' | 'months'> {

@@ -3,10 +3,10 @@ import { INSERT_COUNT_KEY } from './keys.js';
 
 /**
  * Number of later inserts after which ClickHouse may have dropped a deduplication token. It keeps the tokens of the last 10,000 blocks of a
- * table, and an insert adds up to two blocks to a table, because tables are partitioned by year. On a cluster they are partitioned by month: at the
- * beginning of March an insert with events of the last thirty days adds up to three.
+ * table, and an insert adds up to three blocks to a table: on a cluster, tables are partitioned by month, and the events of the last thirty days
+ * lie in three months at the beginning of March.
  */
-export const REPEATABLE_INSERTS = 4000;
+export const REPEATABLE_INSERTS = 3000;
 
 /**
  * Reads how many inserts the writers of each queue shard have started.
