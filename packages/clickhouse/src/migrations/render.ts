@@ -6,7 +6,8 @@ export interface RenderTarget {
 }
 
 /**
- * For how many of the latest blocks ClickHouse keeps deduplication tokens. An insert has a block for each partition: five for five years.
+ * For how many of the latest blocks ClickHouse keeps deduplication tokens. An insert has a block for each partition: one of an import, which
+ * divides its inserts by year, up to twelve on a cluster.
  */
 const DEDUPLICATION_WINDOW = 10_000;
 const DEDUPLICATION_SECONDS = 7 * 24 * 3600;

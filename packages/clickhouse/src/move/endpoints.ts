@@ -17,7 +17,8 @@ export interface ConnectedEndpoint {
 
 /** An hour: longer than it takes to plan the slices of the largest partition. */
 const REQUEST_TIMEOUT_MS = 3_600_000;
-const COPY_SETTINGS: ReadSettings = { date_time_output_format: 'simple' };
+/** A `Date` expires at midnight in the time zone of the server, and the two servers may have different ones. */
+const COPY_SETTINGS: ReadSettings = { date_time_output_format: 'simple', session_timezone: 'UTC' };
 
 /** An error of one of the two servers. The message names the server. */
 export class MoveEndpointError extends Error {

@@ -1,5 +1,6 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { optionsOf } from '../../src/client.js';
 import {
   applyRetention,
   type MoveOptions,
@@ -10,7 +11,7 @@ import {
   moveDatabase,
 } from '../../src/index.js';
 import { MOVE_COMMENT } from '../../src/move/copy-slice.js';
-import { openSource } from '../../src/move/endpoints.js';
+import { openSource, openTarget } from '../../src/move/endpoints.js';
 import { haveEverExpired } from '../../src/retention/retention.js';
 import { contents, definitions, populate } from './populate.js';
 
@@ -50,6 +51,14 @@ function failAt(table: string, slice: number) {
 async function one(database: TestDatabase, query: string): Promise<unknown> {
   return (await database.client.rows({ query }))[0];
 }
+
+test('a day expires at the same moment on both servers, whatever their time zones are', async () => {
+  for (const open of [openSource, openTarget]) {
+    const { client } = open(endpointOf(from));
+    expect(optionsOf(client).settings).toMatchObject({ session_timezone: 'UTC' });
+    await client.close();
+  }
+});
 
 describe('after a move', () => {
   let to: TestDatabase;

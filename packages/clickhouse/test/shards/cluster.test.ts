@@ -187,6 +187,15 @@ describe('rows are placed by logical shards', () => {
       await writePlacement(client, target, { ...row, shard: 1, other: 0, step: '' });
     });
 
+    test('a fence that is left by such a command is lifted by the next one, also with nothing to move', async () => {
+      const check = 'ADD CONSTRAINT shard_is_moved CHECK NOT (workspace_id % 840 = 2)';
+      for (const node of nodeClients.slice(0, 2)) await node.command({ query: `ALTER TABLE links_local ${check}` });
+      const move = moveShard(client, { cluster: nodes.cluster, logical: 2, to: 1 });
+      await expect(move).rejects.toThrow('logical shard 2 is on shard 1 already');
+      const fenced = "SELECT count() FROM system.tables WHERE create_table_query LIKE '%shard_is_moved%'";
+      expect(await one(fenced)).toBe('0');
+    });
+
     test('a start replaces no table during a move, and otherwise waits for the lease and reads the placement then', async () => {
       const target = { cluster: nodes.cluster };
       const lease = await takeSchemaLease(client, target);
