@@ -125,9 +125,10 @@ async function untilUnused(socket: string): Promise<void> {
  * guard ends first, this process kills Redis.
  */
 async function guardedPid(guard: ChildProcess): Promise<number> {
-  const [message] = (await once(guard, 'message')) as [{ pid: number }];
-  guard.once('exit', () => killProcess(message));
-  return message.pid;
+  const [{ pid }] = (await once(guard, 'message')) as [{ pid?: number }];
+  if (pid === undefined) throw new Error('redis: the process could not be started');
+  guard.once('exit', () => killProcess({ pid }));
+  return pid;
 }
 
 /**

@@ -129,6 +129,17 @@ describe('Redis started for a stack', () => {
     }
   });
 
+  it('that the guard cannot start rejects, and does not end the process that starts it again', async () => {
+    dataDir = temporaryDataDir();
+    const directory = join(dataDir, 'bin');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'redis-server'), '#!/nowhere/sh\n', { mode: 0o755 });
+    const script = join(dataDir, 'unable.mjs');
+    writeFileSync(script, UNABLE.replace(/^process.execPath = .*$/m, ''));
+    const args = [script, dataDir, join(dataDir, 'redis.sock'), directory];
+    expect(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' })).toMatch(/^redis /);
+  });
+
   it('that cannot be started rejects, and does not end the process that starts it again', async () => {
     dataDir = temporaryDataDir();
     const script = join(dataDir, 'unable.mjs');
