@@ -59,7 +59,7 @@ const storedDeliverySchema = z.strictObject({
   received: z.string().describe('Beginning of the answer of the receiver.'),
 });
 
-/** Response of `GET /customers/{id}/data`: all data that is stored about a customer (docs/reference/erasure.md). */
+/** Response of `GET /customers/{id}/data`: all data that is stored about a customer (docs/reference/resources.md). */
 export const customerDataSchema = z.strictObject({
   customer: storedCustomerSchema
     .nullable()

@@ -71,7 +71,7 @@ function createDomainCheck({ catalog, rateLimiter, defaultDomain }: DomainCheckD
     const counted =
       recentNames.get(host) !== undefined
         ? undefined
-        : await rateLimiter.take('first-question', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
+        : await rateLimiter.take('uncached-names', 'domain-check', NEW_NAMES_MAX, WINDOW_SECONDS);
     const isFlood = counted?.allowed === false;
     if (isFlood) await waitForBatch();
     const registered = await isRegistered(host);

@@ -157,7 +157,7 @@ export function createDeliverJob(deps: DeliverJobDeps) {
       await waiting.add(workspaceId, jobs);
       return;
     }
-    // A full Redis refuses the count. Uncounted jobs only let more jobs be queued later; running this again would send its events twice.
+    // Uncounted jobs only let more jobs be queued later; running this again would send its events twice.
     await waitingIds.add(workspaceId, jobs).catch((err: unknown) => {
       logger.debug({ err, webhookId }, 'the following jobs of a webhook job could not be counted');
     });
