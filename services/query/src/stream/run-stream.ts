@@ -2,6 +2,7 @@ import type { TailPosition } from '@waymark/event-queue';
 import type { EventOutput } from './event-output.js';
 import { type Frame, gapFrame, openFrame } from './frames.js';
 import type { SharedReader } from './shared-reader.js';
+import { createSliceReader } from './slice-reader.js';
 import { withRetries } from './stream-end.js';
 import { jitter, RETRY_MS } from './stream-times.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
@@ -31,6 +32,7 @@ const WRITE_CHARS = 32 * 1024;
 /** Sends the events after a position until the signal aborts. @throws its reason, and what the reads throw */
 export async function runStream(start: TailPosition, run: StreamRun): Promise<never> {
   const { output, tail, shared, read, giveUpAfterMs, framesKeptMs, signal, openedAt, onPosition } = run;
+  const readAfter = createSliceReader(tail, read);
   let position = start;
 
   /** Writes a text, after which the stream is at `end`. A written text counts as sent: if the stream ends, its frame `bye` comes after this text. */
@@ -63,15 +65,9 @@ export async function runStream(start: TailPosition, run: StreamRun): Promise<ne
 
   /** Sends the next slice of a stream that is too far behind for the shared reader, and the gap before it, if any. */
   async function catchUp(): Promise<void> {
-    const { slice, frames } = await withRetries(
-      async () => {
-        const slice = await tail.after(position);
-        return { slice, frames: await read(slice) };
-      },
-      { giveUpAfterMs, signal },
-    );
-    if (slice.gap !== undefined) await send(gapFrame(slice.gap), slice.gap.to);
-    await sendAll(frames, slice.end);
+    const { gap, frames, end } = await withRetries(() => readAfter(position), { giveUpAfterMs, signal });
+    if (gap !== undefined) await send(gapFrame(gap), gap.to);
+    await sendAll(frames, end);
   }
 
   await send(openFrame(position, jitter(RETRY_MS)), position);

@@ -1,5 +1,6 @@
 import type { TailPosition } from '@waymark/event-queue';
 import type { Frame } from './frames.js';
+import { createSliceReader } from './slice-reader.js';
 import { StreamEnd, withRetries } from './stream-end.js';
 import { createWakeUps } from './wake-ups.js';
 import type { Slice, WorkspaceTail } from './workspace-tail.js';
@@ -74,25 +75,21 @@ export function createSharedReader({
     dropOld();
   }
 
+  const readAfter = createSliceReader(tail, read);
+
   async function readOn(): Promise<void> {
     while (!signal.aborted) {
       if (tail.head().number <= end.number) {
         await tail.changed(signal);
         continue;
       }
-      const { slice, next } = await withRetries(
-        async () => {
-          const slice = await tail.after(end);
-          return { slice, next: await read(slice) };
-        },
-        { giveUpAfterMs, signal },
-      );
+      const slice = await withRetries(() => readAfter(end), { giveUpAfterMs, signal });
       if (slice.gap !== undefined) {
         // For streams before the gap, `take` returns undefined from now on. They read the tail themselves, and so find the gap.
         frames = [];
         begin = slice.gap.to;
       }
-      keep(next);
+      keep(slice.frames);
       end = slice.end;
       wakeUps.wakeAll();
     }

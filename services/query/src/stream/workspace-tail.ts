@@ -3,9 +3,6 @@ import { createWakeUps } from './wake-ups.js';
 
 /** How many event ids are kept in memory, so that readers near the end of the tail need not read the same entries from Redis. */
 const RECENT_IDS_MAX = 20_000;
-/** Event ids of one slice, which one query looks up in ClickHouse. */
-const SLICE_IDS_MAX = 1000;
-
 /** Events that a reader cannot get: they are no longer in the tail, or were stored while the workspace had no tail. */
 export interface Gap {
   readonly from: TailPosition;
@@ -33,14 +30,18 @@ function entriesAfter(entries: readonly TailEntry[], { number }: TailPosition): 
     });
 }
 
-/** The first entries, up to {@link SLICE_IDS_MAX} ids; at least one. */
-function firstOf(entries: readonly TailEntry[]): readonly TailEntry[] {
-  let ids = 0;
-  const end = entries.findIndex((entry) => {
-    ids += entry.ids.length;
-    return ids > SLICE_IDS_MAX;
-  });
-  return end < 0 ? entries : entries.slice(0, Math.max(end, 1));
+/** The entries with the first ids. The last one is shortened if it has more. */
+function firstOf(entries: readonly TailEntry[], idsMax: number): readonly TailEntry[] {
+  let left = idsMax;
+  const first: TailEntry[] = [];
+  for (const entry of entries) {
+    if (left === 0) break;
+    const ids = entry.ids.slice(0, left);
+    const number = entry.start.number + ids.length;
+    first.push(ids.length === entry.ids.length ? entry : { ...entry, end: { ...entry.start, number }, ids });
+    left -= ids.length;
+  }
+  return first;
 }
 
 /** The tail of one workspace, as far as this process has read it. */
@@ -52,9 +53,10 @@ export interface WorkspaceTail {
   /**
    * The slice after a position, from memory or Redis. It is empty at the head. A position of another epoch has a gap after it.
    *
+   * @param idsMax maximum number of its ids
    * @throws Error when Redis has lost the tail; the error of Redis or the connection
    */
-  after(position: TailPosition): Promise<Slice>;
+  after(position: TailPosition, idsMax: number): Promise<Slice>;
   /** Resolves when entries were appended, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
 }
@@ -104,7 +106,7 @@ export function createWorkspaceTail(
       return true;
     },
 
-    async after(position) {
+    async after(position, idsMax) {
       const isSameEpoch = position.epoch === head.epoch;
       const from = isSameEpoch ? position : { epoch: head.epoch, number: 0 };
       const isRecent = (recent[0]?.start ?? head).number <= from.number;
@@ -112,7 +114,7 @@ export function createWorkspaceTail(
       const begin = entries[0]?.start ?? from;
       const hasGap = !isSameEpoch || begin.number > from.number;
       const events = isSameEpoch ? begin.number - from.number : undefined;
-      const slice = firstOf(entries);
+      const slice = firstOf(entries, idsMax);
       return {
         gap: hasGap ? { from: position, to: begin, events } : undefined,
         entries: slice,

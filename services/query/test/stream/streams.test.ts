@@ -15,8 +15,8 @@ const feeds: TailFeeds = {
 
 test('a reader behind the end of a tail that Redis has lost gets an error, not an empty answer to each read', async () => {
   const tail = createWorkspaceTail({ epoch: 1, number: 5 }, async () => []);
-  await expect(tail.after({ epoch: 1, number: 3 })).rejects.toThrow('Redis has lost the tail');
-  await expect(tail.after({ epoch: 1, number: 5 })).resolves.toMatchObject({ entries: [], gap: undefined });
+  await expect(tail.after({ epoch: 1, number: 3 }, 10)).rejects.toThrow('Redis has lost the tail');
+  await expect(tail.after({ epoch: 1, number: 5 }, 10)).resolves.toMatchObject({ entries: [], gap: undefined });
 });
 
 test('a stream that is opened after the shutdown has begun ends at once, so that the process can end', async () => {
