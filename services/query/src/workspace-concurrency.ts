@@ -44,9 +44,12 @@ const READ_WAIT_MS = 100;
 /** The same before it encodes the next slice. */
 const ENCODE_WAIT_MS = 10;
 
+/** For how long after its reads a request counts as running: its client may take minutes for the answer, which is produced by then. */
+const ANSWER_MS_MAX = 1000;
+
 /** Ways to run reads. The limits apply to all requests of the process together, so create one and share it. */
 export interface ReadRunners {
-  /** For requests whose clients wait for the whole response. Exports pause until the response is sent; the limits count the reads only. */
+  /** For requests whose clients wait for the whole response. Exports pause until the response is sent, or a second after the reads. The limits count the reads only. */
   readonly runReads: RunReads;
   /**
    * For the reads of an export that answers a request. Waits a moment for a pause in the other requests. Once the file has begun, a read waits
@@ -86,8 +89,10 @@ export function createReadRunners(deps: ReadDeps): ReadRunners {
   return {
     runReads(request, reply, task) {
       const caller = callerOf(request, reply);
-      onReplyClose(reply, others.begin());
-      return queue.run(caller.workspaceId, () => task(createReads(deps, caller)), caller.signal);
+      const end = others.begin();
+      onReplyClose(reply, end);
+      const reading = queue.run(caller.workspaceId, () => task(createReads(deps, caller)), caller.signal);
+      return reading.finally(() => void setTimeout(end, ANSWER_MS_MAX).unref());
     },
     runSlice(request, reply, task) {
       const run = reply.raw.headersSent ? queue.runPatiently : queue.run;

@@ -167,6 +167,17 @@ test('groups of analytics count until their answer is sent', async () => {
   reserve.mockRestore();
 });
 
+test('a client that takes its answer slowly does not slow exports', async () => {
+  const planCache = createPlannerCache(Date.now, () => true);
+  const { runReads, isQuiet } = createReadRunners({ clickhouse: query.database.client, planCache });
+  const raw = Object.assign(new EventEmitter(), { closed: false });
+  const slow = { raw, request: { raw: { socket: Object.assign(new EventEmitter(), { destroyed: false }) } } } as never;
+  const request = { method: 'GET', routeOptions: {}, id: 'req', workspace: { id: light.id } } as never;
+  await runReads(request, slow, async () => undefined);
+  expect(isQuiet()).toBe(false);
+  await waitFor(isQuiet, { what: 'exports to go on' });
+});
+
 test('of two pages of a workspace at once that together take too much memory, one is refused', async () => {
   const busy = await aWorkspace(query);
   const link = await busy.aLink({ key: 'a' });
