@@ -1,3 +1,4 @@
+export { ClickHouseError } from '@clickhouse/client';
 export { dateTimeText } from '@waymark/event-query';
 export { type ClickHouseAddress, parseClickHouseAddress } from './clickhouse-address.js';
 export { type ClickHouseClient, createClickHouseClient } from './client.js';

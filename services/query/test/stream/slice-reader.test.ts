@@ -1,4 +1,4 @@
-import { ClickHouseError } from '@clickhouse/client';
+import { ClickHouseError } from '@waymark/clickhouse';
 import { expect, it } from 'vitest';
 import { createSliceReader } from '../../src/stream/slice-reader.js';
 import { createWorkspaceTail, type Slice } from '../../src/stream/workspace-tail.js';
