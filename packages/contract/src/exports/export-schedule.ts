@@ -193,7 +193,9 @@ export const exportScheduleSchema = z.strictObject({
       bucket: z.string().describe('Name of the bucket.'),
       prefix: z.string().describe('Folder in the bucket.'),
       forcePathStyle: z.boolean().describe('Whether the bucket is in the path instead of the host.'),
-      accessKeyHint: z.string().describe('The last four characters of the access key id.'),
+      accessKeyHint: z
+        .string()
+        .describe('`…` and the last four characters of the access key id; `…` alone for one of fewer than eight.'),
     })
     .describe('Where the files are written.'),
   nextWindow: exportWindowSchema.describe('The window that is exported next, after its end.'),
