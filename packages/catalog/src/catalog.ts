@@ -339,7 +339,7 @@ export function createCatalog(options: CatalogOptions) {
      */
     lookups: () => Object.fromEntries(stores.map(({ kind, lookups }) => [kind.table, { ...lookups }])),
 
-    /** Waits for writes in progress and closes the connections that the catalog has opened; the clients in the options stay open. */
+    /** Waits for the inserts that have begun or wait for others, and closes the connections that the catalog has opened; the clients in the options stay open. */
     async close(): Promise<void> {
       await Promise.all([commitNames.close(), ...stores.map((store) => store.close())]);
       isClosed = true;

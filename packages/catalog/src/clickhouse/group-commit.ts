@@ -16,8 +16,8 @@ export interface GroupCommit {
    *
    * @param notAfterMs epoch milliseconds; rows that are not sent by then are refused, because the caller's locks could expire during the
    *   insert
-   * @throws ApiError 500 with `Retry-After` for refused rows; UnknownOutcomeError when the rows may or may not be in the table; otherwise
-   *   the error of ClickHouse
+   * @throws ApiError 500 with `Retry-After` for rows that were not sent in time; UnknownOutcomeError when the rows may or may not be in the
+   *   table; the error of ClickHouse for rows that it refuses
    */
   add(rows: readonly EventRow[], notAfterMs: number): Promise<void>;
   /** Sends the waiting rows and resolves when every insert has ended. */

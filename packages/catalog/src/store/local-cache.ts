@@ -14,7 +14,7 @@ const PARSED_MS = 600_000;
 const isFresh = (freshUntilMs: number, nowMs: number) => nowMs < freshUntilMs && nowMs >= freshUntilMs - FRESH_MS;
 
 interface RecordEntry<R> {
-  readonly stored: Stored<R> | undefined;
+  readonly stored: Stored<R>;
   /** The lowest version that may be cached under this key. */
   readonly floor: number;
   readonly freshUntilMs: number;
@@ -59,7 +59,7 @@ export function createLocalRecords<R>({ bound, staleMsMax, now }: LocalRecordsOp
      */
     fresh(key: string): Stored<R> | undefined {
       const entry = entries.peek(key);
-      if (entry?.epoch !== epoch || entry.stored?.version !== entry.floor) return undefined;
+      if (entry?.epoch !== epoch || entry.stored.version !== entry.floor) return undefined;
       return isFresh(entry.freshUntilMs, now()) ? entry.stored : undefined;
     },
 
@@ -76,7 +76,7 @@ export function createLocalRecords<R>({ bound, staleMsMax, now }: LocalRecordsOp
     /** The copy of that version, fresh or not, so that a record is not parsed again when the same version was read again. */
     parsed(key: string, version: number): Stored<R> | undefined {
       const entry = entries.peek(key);
-      const isUsable = entry?.stored?.version === version && entry.parsedMs + PARSED_MS > now();
+      const isUsable = entry?.stored.version === version && entry.parsedMs + PARSED_MS > now();
       return isUsable ? entry.stored : undefined;
     },
 

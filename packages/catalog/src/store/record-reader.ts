@@ -69,11 +69,11 @@ const CHANGES_KEPT = 10_000;
  */
 export function createRecordReader<R extends CatalogRecord>(deps: ReaderDeps<R>) {
   const { kind, table, namesTable, cache, localRecords, localNames, pending, mayUseCopies, now } = deps;
+  const changes = createRecentChanges(CHANGES_KEPT);
   /**
    * Look-ups that wait for Redis, and look-ups that wait for ClickHouse. They are separate: a read that begins while ClickHouse does not
    * answer queries Redis first, because Redis may answer again although it failed when the other look-up began.
    */
-  const changes = createRecentChanges(CHANGES_KEPT);
   const inRedis = createSharedLookUps<R>(changes);
   const inClickHouse = createSharedLookUps<R>(changes);
 
