@@ -278,7 +278,9 @@ describe('waymark import', { timeout: 120_000 }, () => {
     expect(await linksOf('sho.rt')).toBe(0);
     const moved = await run('yourls', links, ...args, logOf(12), '--domain', 's.acme.test');
     expect(moved.stdout).toContain('1 events: 1 clicks');
-    expect([await clicksOf('s.acme.test'), await clicksOf('go.acme.test')]).toEqual([2, 0]);
+    const primary = await run('yourls', links, ...args, logOf(13), '--domain', 'sho.rt=go.acme.test');
+    expect(primary.stdout).toContain('1 events: 1 clicks');
+    expect([await clicksOf('s.acme.test'), await clicksOf('go.acme.test')]).toEqual([2, 1]);
   });
 
   /** Whether a list is continued from one of its records, of which the stubs have no more. */

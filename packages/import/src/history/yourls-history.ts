@@ -22,18 +22,27 @@ function placeOf(address: string | undefined): { readonly domain: string | null;
   return { domain, path: key === '' ? '' : key.replace(/\/*$/, '/') };
 }
 
+/** What decides to which domain links and events go. */
+interface LogDomains {
+  readonly domains: DomainMap;
+  /** The domain of links that name none, and for which none is given. */
+  readonly fallbackDomain: string | undefined;
+  /** Of the YOURLS installation whose links are imported; undefined for those of a file. */
+  readonly address: string | undefined;
+}
+
 /**
  * Checks that the links go to the domain of the log's events: these would otherwise be rejected, or go to links of the same keys on another
  * domain.
  *
- * @param address of the YOURLS installation whose links are imported; undefined for those of a file
  * @returns `mapRecord`, which then throws ImportError for a link that goes to another domain
  */
-export function mapToDomainOfLog(mapRecord: MapRecord, domains: DomainMap, address: string | undefined): MapRecord {
+export function mapToDomainOfLog(mapRecord: MapRecord, { domains, fallbackDomain, address }: LogDomains): MapRecord {
   const { domain: ofLog } = placeOf(address);
+  const domainOf = (domain: string | null) => domains.domainOf(domain) ?? fallbackDomain;
   return (record, mapping) => {
     const links = mapRecord(record, mapping);
-    const other = links.find(({ domain }) => domains.domainOf(domain) !== domains.domainOf(ofLog));
+    const other = links.find(({ domain }) => domainOf(domain) !== domainOf(ofLog));
     if (other === undefined) return links;
     const [from, to] = [other.domain ?? 'no domain', ofLog ?? 'no domain'];
     throw new ImportError(

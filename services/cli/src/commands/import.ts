@@ -85,6 +85,7 @@ function importAll(source: ImportSource, place: Place, options: ImportOptions, s
     const workspace = await findWorkspace(catalog, options.workspace);
     const past = options.history === 'events' ? await openHistory(options, source, place) : undefined;
     const hasLog = past !== undefined && source === 'yourls';
+    const fallbackDomain = (await catalog.domains.primary(workspace.id))?.slug ?? settings.defaultDomain;
     const { rows, mapRecord, folderNames } = await (isFile ? openPath(source, place) : openApi(place));
     const files = {
       prefix: options.reportPrefix,
@@ -97,7 +98,9 @@ function importAll(source: ImportSource, place: Place, options: ImportOptions, s
         deps: { catalog, defaultDomain: settings.defaultDomain, now: Date.now },
         author: { workspace, apiKey: { role: 'owner', scopes: [], userId: null } },
         source,
-        mapRecord: hasLog ? mapToDomainOfLog(mapRecord, options.domains, addressOf(place)) : mapRecord,
+        mapRecord: hasLog
+          ? mapToDomainOfLog(mapRecord, { domains: options.domains, fallbackDomain, address: addressOf(place) })
+          : mapRecord,
         report,
         mapping: { timezone: options.timezone, ...(folderNames && { folderNames }) },
       }),

@@ -65,7 +65,7 @@ export function createNetworkLimits({ rateLimiter, now }: NetworkLimitsOptions):
       const key = `${workspace.id} ${limitedNetwork(address)}`;
       const counted = await rateLimiter.take(key, DAILY_EVENTS_BUCKET, limit, DAY_SECONDS, events);
       if (counted.allowed) return;
-      // A call with many events must not use up what is left for those with one. That of one event leaves nothing to use up.
+      // A call with many events must not use up what is left for those with one. A refused call with one event was beyond the limit already.
       if (events > 1) await rateLimiter.giveBack(key, DAILY_EVENTS_BUCKET, DAY_SECONDS, events);
       const { retryAfterSeconds } = counted;
       const message = `Too many events: one network may record ${limit} a day in this workspace without a secret key. Retry in ${retryAfterSeconds} s.`;
