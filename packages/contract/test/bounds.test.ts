@@ -24,6 +24,7 @@ const text = (length: number) => 'a'.repeat(length);
 const email = (length: number) => `${text(30)}@${`${text(50)}.`.repeat(4).slice(0, length - 35)}.com`;
 const url = (length: number) => `https://acme.com/${text(length - 17)}`;
 const items = (length: number) => Array.from({ length }, (_, index) => `id_${index}`);
+const csv = (length: number) => items(length).join(' ,,');
 const countries = (length: number) => Object.fromEntries(items(length).map((name) => [name, 'https://acme.com']));
 
 const link = { url: 'https://acme.com' };
@@ -56,6 +57,7 @@ const BOUNDS: readonly Bound[] = [
       ...['url', 'video', 'expiredUrl', 'ios', 'android'].map((field) => [field, 32_000, url] as const),
       ['password', 1000, text],
       ...['tagIds', 'tagNames', 'webhookIds'].map((field) => [field, 1000, items] as const),
+      ...['tagIds', 'tagNames'].map((field) => [field, 1000, csv] as const),
       ['geo', 300, countries],
     ],
   ),

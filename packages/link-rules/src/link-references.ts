@@ -54,8 +54,8 @@ export function requestedTags({
   return { ids: [...new Set(ids)], names: [...new Set(names)] };
 }
 
-/** Maximum number of different names of tags in a request, in all of its links together, because each name is a look-up of its own. */
-const TAG_NAMES_MAX = 5_000;
+/** Maximum number of different tags in a request, in all of its links together, by name and by id each. */
+const TAGS_NAMED_MAX = 5_000;
 /** Look-ups that are started together. Between two such groups, other requests are processed. */
 const LOOKUPS_AT_ONCE = 100;
 
@@ -100,8 +100,10 @@ export async function readReferences(
   const workspaceId = workspace.id;
   const tags = bodies.map((body) => requestedTags(body) ?? { ids: [], names: [] });
   const names = new Set(tags.flatMap((requested) => requested.names));
-  if (names.size > TAG_NAMES_MAX)
-    throw fieldError('too_big', 'tagNames', `must name at most ${TAG_NAMES_MAX} different tags in a request`);
+  const tagIds = new Set(tags.flatMap(({ ids }) => ids));
+  for (const [field, { size }] of Object.entries({ tagIds, tagNames: names }))
+    if (size > TAGS_NAMED_MAX)
+      throw fieldError('too_big', field, `must name at most ${TAGS_NAMED_MAX} different tags in a request`);
   const refersToPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
   const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks, partnerFolder] =
     await Promise.all([
@@ -110,10 +112,7 @@ export async function readReferences(
         bodies.map(({ domain }) => domain && domainName(domain)),
         (slug) => catalog.domains.findBySlug(slug, API_READ),
       ),
-      catalog.tags.getMany(
-        workspaceId,
-        tags.flatMap(({ ids }) => ids),
-      ),
+      catalog.tags.getMany(workspaceId, [...tagIds]),
       findEach([...names], (name) => catalog.tags.findByName(workspaceId, name)),
       catalog.folders.getMany(workspaceId, itemsOf(bodies.flatMap(({ folderId }) => folderId ?? []))),
       catalog.partners.getMany(workspaceId, itemsOf(bodies.flatMap(({ partnerId }) => partnerId ?? []))),

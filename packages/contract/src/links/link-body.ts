@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { URL_CHARS_MAX } from '../values/parse-url.js';
-import { DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
+import { csvText, DATE_CHARS_MAX, DATE_FORMS } from '../values/query-values.js';
 import { IMAGE_FIELD_CHARS_MAX } from './image-data-url.js';
 import { linkKeySchema } from './link-key.js';
 import { utmShape } from './utm.js';
@@ -18,7 +18,10 @@ const LIST_ITEMS_MAX = 1000;
 /** Maximum number of countries of one link: there are 249, and names of some that were others. */
 export const GEO_COUNTRIES_MAX = 300;
 /** A list, separated by commas or as a JSON array. */
-const csvOrList = z.union([z.string().max(URL_CHARS_MAX), z.array(nameText).max(LIST_ITEMS_MAX)]);
+const csvOrList = z.union([
+  csvText(z.string().max(URL_CHARS_MAX, { abort: true }), LIST_ITEMS_MAX),
+  z.array(nameText).max(LIST_ITEMS_MAX),
+]);
 /** Has the limit of URLs, because answers, which may be sent back, have long values of their URLs: `packages/link-rules` checks a shorter one. */
 const utm = z.string().trim().max(URL_CHARS_MAX).nullish();
 

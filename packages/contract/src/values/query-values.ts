@@ -37,7 +37,7 @@ export const DATE_CHARS_MAX = 100;
 export const DATE_FORMS =
   'ISO 8601 (`2026-03-04`, `2026-03-04T12:30:00Z`, `2026-03`, `2026-W10`) or English words (`yesterday`, `7 days ago`, `last month`, `Q1 2026`, `jan 5`, `end of last quarter`)';
 
-/** Maximum number of items of a list in a query, because each may need a look-up. */
+/** Maximum number of items of a list in a query. */
 const LIST_ITEMS_MAX = 1000;
 
 const ONLY_COMMAS = /^,*$/;
@@ -50,19 +50,18 @@ function joinedList(value: unknown): unknown {
 
 const listText = z.string().max(LIST_CHARS_MAX, { abort: true });
 
+/** A list as a CSV text, with a limit of its items, because each may need a look-up. See {@link csvItems}. */
+export const csvText = (text: z.ZodString, itemsMax: number) =>
+  text.check(({ value, issues }) => {
+    if (csvItems(value).length <= itemsMax) return;
+    issues.push({ code: 'too_big', origin: 'array', maximum: itemsMax, inclusive: true, input: value });
+  });
+
 /**
  * A list, sent as CSV, as a repeated parameter or both. Without an item it counts as absent. The parsed value is one CSV text; see
  * {@link csvItems}.
  */
-export const queryList = z.preprocess(
-  joinedList,
-  listText
-    .check(({ value, issues }) => {
-      if (value.split(',').filter((item) => item !== '').length <= LIST_ITEMS_MAX) return;
-      issues.push({ code: 'too_big', origin: 'array', maximum: LIST_ITEMS_MAX, inclusive: true, input: value });
-    })
-    .optional(),
-);
+export const queryList = z.preprocess(joinedList, csvText(listText, LIST_ITEMS_MAX).optional());
 
 /** A list in the multi-value syntax of filters, sent like a {@link queryList}. Its parser counts the items, without lone dashes. */
 export const queryJoinedValues = z.preprocess(joinedList, listText.optional());
