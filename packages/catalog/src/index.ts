@@ -10,6 +10,7 @@ export type { ErasedPeople } from './erasures/erasure-index.js';
 export type { ErasureSubject } from './erasures/erasures.js';
 export type { OpenExportJob } from './exports/export-jobs.js';
 export { type ExportCredentials, HEALTHY_SCHEDULE, type OpenExportSchedule } from './exports/export-schedules.js';
+export type { OpenImportJob } from './imports/import-jobs.js';
 export {
   checkFolderVisible,
   isFolderHidden,

@@ -5,10 +5,12 @@ import {
   createExportBodySchema,
   createExportScheduleBodySchema,
   createFolderBodySchema,
+  createImportBodySchema,
   createLinkBodySchema,
   createPartnerBodySchema,
   createUtmTemplateBodySchema,
   createWebhookBodySchema,
+  importFormSchema,
   PLAN_LIMITS,
   rejectApplicationBodySchema,
   tagBodySchema,
@@ -38,6 +40,11 @@ const schedule = {
 };
 /** Filters that have so many characters in `city=…&region=…`, with a letter that has six of them. */
 const filters = (length: number) => ({ city: text(50_000), region: [text(length - 50_022), 'é'] });
+/** Domains that have so many characters as JSON, with one that has six of them. */
+const domains = (length: number) => {
+  const many = Array.from({ length: 162 }, () => text(390));
+  return [...many, `\u0001${text(length - JSON.stringify([...many, '\u0001']).length)}`];
+};
 const customer = { externalId: 'c', country: 'DE' };
 const webhook = { name: 'Hook', url: 'https://acme.com', triggers: ['lead.created'] };
 
@@ -113,6 +120,17 @@ const BOUNDS: readonly Bound[] = [
       ['an export schedule', createExportScheduleBodySchema, schedule],
     ],
     [['filters', 100_000, filters]],
+  ),
+  ...inEach(
+    [
+      ['an import', createImportBodySchema, { source: 'dub', credentials: { apiKey: 'k' } }],
+      ['an import of a file', importFormSchema, { source: 'dub' }],
+    ],
+    [
+      ['domains', 1000, items],
+      ['domains', 64_000, (length) => domains(length)],
+      ['tags', 50, items],
+    ],
   ),
   ...inEach([['a tag', tagBodySchema, {}]], [['name', 190, text]]),
   ...inEach(

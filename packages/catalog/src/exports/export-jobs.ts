@@ -95,7 +95,7 @@ export function createExportJobs(store: RecordStore<ExportJobRecord>, deps: Expo
 
     /** The open exports of all workspaces: those that wait, run, have a file, or have ended without their webhooks having been sent; oldest first. */
     listOpen: (): Promise<ParsedRows<OpenExportJob>> =>
-      store.table.selectWithout('filters', 'status IN ({statuses:Array(String)}) OR unreported = 1', {
+      store.table.selectWithout(['filters'], 'status IN ({statuses:Array(String)}) OR unreported = 1', {
         statuses: [...UNFINISHED, 'completed'],
       }),
   };

@@ -103,6 +103,6 @@ export function createExportSchedules(
 
     /** The schedules of all workspaces that are enabled, or for which webhooks have not been sent yet. */
     listOpen: (): Promise<ParsedRows<OpenExportSchedule>> =>
-      store.table.selectWithout('filters', 'disabled = 0 OR unreported = 1', {}),
+      store.table.selectWithout(['filters'], 'disabled = 0 OR unreported = 1', {}),
   };
 }

@@ -16,6 +16,12 @@ export type NewImportJob = New<
   | keyof Pick<ImportJobRecord, 'keyId' | 'hidesFolders' | 'hidesPasswords'>
 >;
 
+/** The fields of which each import may have much. */
+const LONG_FIELDS = ['domains', 'tags'] as const;
+
+/** An import among those of all workspaces, without its long fields. */
+export type OpenImportJob = Omit<ImportJobRecord, (typeof LONG_FIELDS)[number]>;
+
 /** Selects the imports that a caller may see. */
 export interface ImportJobFilters {
   readonly visibility: LinkVisibility;
@@ -52,10 +58,14 @@ export function createImportJobs(store: RecordStore<ImportJobRecord>, secrets: S
     ...createJobs(store, RULES, deps, UNFINISHED_IMPORTS_MAX),
 
     /** The open imports of all workspaces: those that wait, run, have reports, or have ended without their webhooks having been sent; oldest first. */
-    listOpen: (): Promise<ParsedRows<ImportJobRecord>> =>
-      store.table.selectReadable('status IN ({statuses:Array(String)}) OR has_files = 1 OR unreported = 1', {
-        statuses: [...UNFINISHED],
-      }),
+    listOpen: (): Promise<ParsedRows<OpenImportJob>> =>
+      store.table.selectWithout(
+        LONG_FIELDS,
+        'status IN ({statuses:Array(String)}) OR has_files = 1 OR unreported = 1',
+        {
+          statuses: [...UNFINISHED],
+        },
+      ),
 
     /** Encrypts the credential of a source. @param directory name of the import's directory; decryption requires the same */
     seal: (credential: string, directory: string): string => secrets.seal(credential, directory),

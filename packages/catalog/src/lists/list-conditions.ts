@@ -38,9 +38,12 @@ export function valuesOf(conditions: readonly SqlCondition[]): QueryParameters {
 /** SQL that reads a text field from the JSON of a record, for fields without a column. */
 export const dataText = (field: string): string => `JSONExtractString(data, '${field}')`;
 
-/** SQL of the JSON of a record in which a field, an object, is empty; `{}` for a text that is no JSON. */
-export const dataWithEmpty = (field: string): string =>
-  `concat('{', arrayStringConcat(arrayMap(one -> concat('"', one.1, '":', if(one.1 = '${field}', '{}', one.2)), JSONExtractKeysAndValuesRaw(data)), ','), '}')`;
+/** SQL of the JSON of a record in which fields, objects and lists, are empty; `{}` for a text that is no JSON. */
+export function dataWithEmpty(fields: readonly string[]): string {
+  const names = fields.map((field) => `'${field}'`).join(', ');
+  const value = `multiIf(one.1 NOT IN (${names}), one.2, startsWith(one.2, '['), '[]', '{}')`;
+  return `concat('{', arrayStringConcat(arrayMap(one -> concat('"', one.1, '":', ${value}), JSONExtractKeysAndValuesRaw(data)), ','), '}')`;
+}
 
 /** The column has exactly this value. */
 export function equals(column: string, value: string, parameter = `${column}_is`): SqlCondition {

@@ -146,14 +146,14 @@ export function createRecordTable<R extends CatalogRecord>(
       return parseReadable(await selectRows(condition, parameters));
     },
 
-    /** {@link selectReadable} without a field whose values may be long. @param field an object, which is empty in what ClickHouse answers */
+    /** {@link selectReadable} without fields whose values may be long. @param fields objects and lists, which are empty in what ClickHouse answers */
     async selectWithout<K extends keyof R & string>(
-      field: K,
+      fields: readonly K[],
       condition: string,
       parameters: QueryParameters,
     ): Promise<ParsedRows<Omit<R, K>>> {
       const bounds = { max_block_size: LONG_ROWS_PER_BLOCK, max_threads: 1 };
-      return parseReadable(await selectRows(condition, parameters, dataWithEmpty(field), bounds));
+      return parseReadable(await selectRows(condition, parameters, dataWithEmpty(fields), bounds));
     },
 
     /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */

@@ -28,10 +28,25 @@ const CREDENTIAL_CHARS_MAX = 4096;
 /** Maximum items of the lists of an import. */
 export const IMPORT_LIST_ITEMS_MAX = { domains: 1000, tags: 50 } as const;
 
+/** Maximum characters of `domains` as JSON: lists of imports have those of a hundred. */
+const DOMAINS_CHARS_MAX = 64_000;
+
 const optionsShape = {
   domains: z
     .array(z.string().min(1).max(400))
     .max(IMPORT_LIST_ITEMS_MAX.domains)
+    .check(({ value, issues }) => {
+      if (JSON.stringify(value).length <= DOMAINS_CHARS_MAX) return;
+      const message = `must together have at most ${DOMAINS_CHARS_MAX} characters as JSON`;
+      issues.push({
+        code: 'too_big',
+        origin: 'array',
+        maximum: DOMAINS_CHARS_MAX,
+        inclusive: true,
+        input: value,
+        message,
+      });
+    })
     .optional()
     .describe('Where links go: `old=new` for the links of a domain, `new` for all that no pair names.'),
   tags: z

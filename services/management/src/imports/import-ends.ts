@@ -1,12 +1,21 @@
-import { type Catalog, type ImportJobRecord, type ImportReportFile, isExpired, isUnfinished } from '@waymark/catalog';
+import {
+  type Catalog,
+  type ImportJobRecord,
+  type ImportReportFile,
+  isExpired,
+  isUnfinished,
+  type OpenImportJob,
+} from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import { makeRoom } from '@waymark/jobs';
+import { makeRoom, tooManyKept } from '@waymark/jobs';
 import type { JobEndNotifier } from '@waymark/webhooks';
 import { type Checkpoint, type ImportFiles, REPORTS } from './import-files.js';
 import { importObject } from './import-object.js';
 
 /** How long the reports of an ended import are kept. */
 const KEPT_MS = 7 * 24 * 3_600_000;
+/** Maximum number of ended imports of a workspace that have reports. */
+const KEPT_MAX = 100;
 /** Longer than any upload takes: a directory without an import that is unchanged for so long was left by a process that was killed. */
 const LEFT_OVER_MS = 2 * 3_600_000;
 /** After this time an insert with an unknown outcome has ended. */
@@ -52,7 +61,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobE
   }
 
   /** Removes the files of an import that has ended. */
-  async function expire({ workspaceId, id, directory }: ImportJobRecord): Promise<void> {
+  async function expire({ workspaceId, id, directory }: OpenImportJob): Promise<void> {
     await importJobs.update(workspaceId, id, (current) =>
       isUnfinished(current) ? {} : { files: [], expiresAt: new Date(now()).toISOString() },
     );
@@ -99,17 +108,17 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobE
       files.setChanged(directory, now() - LEFT_OVER_MS + INSERT_MS_MAX),
 
     /**
-     * Removes the files of expired imports, and directories that belong to no import. None is removed while an import cannot be read, whose directory is
-     * not known.
+     * Removes the files of imports that are expired, or too many for their workspace, and directories that belong to no import. Of the latter none
+     * is removed while an import cannot be read, whose directory is not known.
      *
      * @returns the open imports
      */
-    async sweep(): Promise<readonly ImportJobRecord[]> {
+    async sweep(): Promise<readonly OpenImportJob[]> {
       const unchanged = await files.unchangedFor(LEFT_OVER_MS, now());
       const { records: open, unreadable } = await importJobs.listOpen();
-      for (const job of open) {
-        if (isExpired(job, now()) && job.files.length > 0) await expire(job);
-      }
+      const kept = open.filter((job) => !isUnfinished(job) && job.files.length > 0);
+      const expired = kept.filter((job) => isExpired(job, now()));
+      for (const job of new Set([...expired, ...tooManyKept(kept, KEPT_MAX)])) await expire(job);
       if (unreadable.length > 0) return open;
       const used = new Set(open.map(({ directory }) => directory));
       for (const directory of unchanged) if (!used.has(directory)) await files.remove(directory);
@@ -123,7 +132,7 @@ export function createImportEnds({ catalog, files, importBytesMax, baseUrl, jobE
      * @throws ApiError 429 when there is not enough room
      */
     async makeRoom(bytes: number): Promise<void> {
-      const { isMade } = await makeRoom<ImportJobRecord>({
+      const { isMade } = await makeRoom<OpenImportJob>({
         bytesMax: importBytesMax,
         async stored() {
           const bytesOf = await files.bytes();

@@ -29,6 +29,33 @@ it('no directory is removed while an import cannot be read, and then those witho
   expect(readdirSync(root)).toEqual([used]);
 });
 
+it('a workspace keeps the reports of its latest hundred imports, and every import that has not ended', async () => {
+  const root = temporaryDirectory('waymark-import-kept-');
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const files = [{ name: 'rejected.csv', rows: 1, bytes: 1 }];
+  const anImport = (workspaceId: string, number: number, fields: object = {}) => ({
+    ...{ id: `import_${number}`, workspaceId, status: 'completed', directory: `d${number}`, files, expiresAt: null },
+    finishedAt: new Date(number * 1000).toISOString(),
+    ...fields,
+  });
+  const many = Array.from({ length: 102 }, (_, index) => anImport('ws_1', 10 + index));
+  const others = [
+    ...[anImport('ws_1', 7, { status: 'processing' }), anImport('ws_1', 8, { files: [] }), anImport('ws_2', 9)],
+  ];
+  const expired: string[] = [];
+  const importJobs = {
+    listOpen: async () => ({ records: [...many, ...others] as unknown as OpenImports['records'], unreadable: [] }),
+    update: async (_: string, id: string) => void expired.push(id),
+  };
+  const ends = createImportEnds({
+    catalog: { importJobs } as unknown as Catalog,
+    ...{ files: createImportFiles(root), importBytesMax: 1, baseUrl: '', now: Date.now },
+    jobEndNotifier: { ended: async () => undefined },
+  });
+  await ends.sweep();
+  expect(expired.sort()).toEqual(['import_10', 'import_11']);
+});
+
 it('the report of an end removes the file and the credential of its import: a process killed before it may have left them', async () => {
   const root = temporaryDirectory('waymark-import-report-');
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 import { type Catalog, type ExportJobRecord, isExpired, isUnfinished, type OpenExportJob } from '@waymark/catalog';
 import { ApiError } from '@waymark/contract';
-import { JobFailure, makeRoom } from '@waymark/jobs';
+import { JobFailure, makeRoom, tooManyKept } from '@waymark/jobs';
 import type { JobEndNotifier } from '@waymark/webhooks';
 import type { JobFiles } from './job-files.js';
 import { jobObject } from './job-object.js';
@@ -8,7 +8,7 @@ import type { WrittenFile } from './run-job.js';
 
 /** How long a complete file is kept, in milliseconds. */
 const KEPT_MS = 7 * 24 * 3_600_000;
-/** Maximum number of completed jobs of a workspace, because each process of `query` reads those of all workspaces at every poll. */
+/** Maximum number of completed jobs of a workspace. */
 const KEPT_MAX = 1000;
 const MB = 1024 ** 2;
 
@@ -26,18 +26,6 @@ export interface JobEndsDeps {
 type OpenJobs = Awaited<ReturnType<Catalog['exportJobs']['listOpen']>>;
 
 const NO_ROOM = 'The files of exports may have';
-
-/** The completed jobs of each workspace beyond {@link KEPT_MAX}, without the latest. */
-function tooMany(jobs: readonly OpenExportJob[]): readonly OpenExportJob[] {
-  const completed = jobs.filter(({ status }) => status === 'completed');
-  const latestFirst = completed.sort((one, other) => ((one.finishedAt ?? '') > (other.finishedAt ?? '') ? -1 : 1));
-  const counts = new Map<string, number>();
-  return latestFirst.filter(({ workspaceId }) => {
-    const count = (counts.get(workspaceId) ?? 0) + 1;
-    counts.set(workspaceId, count);
-    return count > KEPT_MAX;
-  });
-}
 
 /** Ends jobs in each possible way, and removes files. */
 export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now }: JobEndsDeps) {
@@ -88,7 +76,8 @@ export function createJobEnds({ catalog, files, bytesMax, baseUrl, notifier, now
      */
     async sweep(idsWithFiles: readonly string[], { records, unreadable }: OpenJobs): Promise<void> {
       const expired = records.filter((job) => isExpired(job, now()));
-      for (const job of new Set([...expired, ...tooMany(records)])) await expire(job);
+      const completed = records.filter(({ status }) => status === 'completed');
+      for (const job of new Set([...expired, ...tooManyKept(completed, KEPT_MAX)])) await expire(job);
       const known = new Set([...records.map(({ id }) => id), ...unreadable]);
       for (const id of idsWithFiles) if (!known.has(id)) await files.remove(id);
     },

@@ -44,3 +44,20 @@ it('open exports and schedules are listed without their filters, however long th
   expect((await catalog.exportJobs.listOpen()).records).toEqual([{ ...completed, filters: {} }]);
   expect((await catalog.exportSchedules.listOpen()).records).toEqual([{ ...schedule, filters: {} }]);
 });
+
+it('open imports are listed without their domains and tags, however long those are', async () => {
+  const catalog = stores.catalog();
+  const { workspace } = await aWorkspace(catalog);
+  const job = await catalog.importJobs.create(workspace.id, {
+    ...({ source: 'csv', format: 'csv', history: 'none', onConflict: 'skip' } as const),
+    ...{ address: null, sourceWorkspace: null, dryRun: true, timezone: null, directory: 'd', bytes: 1 },
+    domains: Array.from({ length: 1000 }, (_, index) => `${index}${'\u0001'.repeat(390)}`),
+    tags: ['"name"', '],"status":"failed"'],
+    ...{ keyId: 'key_1', hidesFolders: false, hidesPasswords: false },
+  });
+  const files = [{ name: 'rejected.csv', rows: 1, bytes: 10 }];
+  await catalog.importJobs.end(await catalog.importJobs.begin(job), { status: 'completed', files }, 1000);
+  const completed = await catalog.importJobs.require(workspace.id, job.id);
+  expect(completed.domains).toEqual(job.domains);
+  expect((await catalog.importJobs.listOpen()).records).toEqual([{ ...completed, domains: [], tags: [] }]);
+});
