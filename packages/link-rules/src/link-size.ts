@@ -1,17 +1,28 @@
 import { fieldError } from '@waymark/contract';
 
 /**
- * Limit on the characters of a link as JSON, without its image, which has a limit of its own. Lists and pages of events contain whole
- * links, so a thousand links of this size must fit into the memory of a process.
+ * Limit on the characters of a link as answers show it, as JSON, without its image, which has a limit of its own. Lists and pages of events
+ * contain whole links, so a thousand links of this size must fit into the memory of a process.
  */
 const LINK_CHARS_MAX = 65_000;
+/** Characters of a tag with the longest name in an answer. All count as much, because they can be renamed later. */
+const TAG_CHARS_MAX = 450;
+/** As JSON in a list, it has that many. */
+const LONGEST_TAG = 'x'.repeat(TAG_CHARS_MAX - '"",'.length);
 
 type LinkFields = Readonly<Record<string, unknown>>;
 
-const charsOf = ({ image: _image, ...fields }: LinkFields): number => JSON.stringify(fields).length;
+/** The fields that count, with tags as long as they may be shown. */
+function countedFields({ image: _image, ...fields }: LinkFields): LinkFields {
+  return Array.isArray(fields.tagIds) ? { ...fields, tagIds: fields.tagIds.map(() => LONGEST_TAG) } : fields;
+}
 
-function longestField({ image: _image, ...fields }: LinkFields): string {
-  const lengths = Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value ?? null).length] as const);
+const charsOf = (link: LinkFields): number => JSON.stringify(countedFields(link)).length;
+
+function longestField(link: LinkFields): string {
+  const lengths = Object.entries(countedFields(link)).map(
+    ([name, value]) => [name, JSON.stringify(value ?? null).length] as const,
+  );
   return lengths.reduce((longest, each) => (each[1] > longest[1] ? each : longest))[0];
 }
 
@@ -24,6 +35,6 @@ function longestField({ image: _image, ...fields }: LinkFields): string {
 export function checkLinkSize(link: LinkFields, before?: LinkFields): void {
   const chars = charsOf(link);
   if (chars <= LINK_CHARS_MAX || (before !== undefined && chars <= charsOf(before))) return;
-  const rule = `makes the link too long: its fields together must have at most ${LINK_CHARS_MAX} characters as JSON, without the image`;
+  const rule = `makes the link too long: its fields together must have at most ${LINK_CHARS_MAX} characters as JSON, ${TAG_CHARS_MAX} for each tag, without the image`;
   throw fieldError('too_big', longestField(link), rule);
 }

@@ -1,3 +1,4 @@
+import { formatResourceId, resourceName, TAG_COLORS } from '@waymark/contract';
 import { expect, it } from 'vitest';
 import { checkLinkSize } from '../src/link-size.js';
 
@@ -28,4 +29,16 @@ it('a link of an earlier release that is larger may be changed, but may not grow
 it('the image does not count', () => {
   const image = `data:image/png;base64,${'A'.repeat(CHARS_MAX)}`;
   expect(() => checkLinkSize({ ...aLink(CHARS_MAX), image }, aLink(1000))).not.toThrow();
+});
+
+it('each tag counts as one with the longest name, because it may be renamed', () => {
+  const tagIds = Array.from({ length: 145 }, (_, index) => formatResourceId('tag', String(2n ** 63n + BigInt(index))));
+  expect(() => checkLinkSize(aLink(4000, { tagIds: tagIds.slice(5) }))).not.toThrow();
+  expect(() => checkLinkSize(aLink(4000, { tagIds }))).toThrow('tagIds: makes the link too long');
+  const name = resourceName.parse('"'.repeat(190));
+  expect(resourceName.safeParse('a\u0001').success).toBe(false);
+  const shown = JSON.stringify(TAG_COLORS.map((color) => ({ id: tagIds[0], name, color })));
+  expect(shown.length / TAG_COLORS.length).toBeLessThanOrEqual(450);
+  // One that has so many already may get others.
+  expect(() => checkLinkSize(aLink(4000, { tagIds }), aLink(4000, { tagIds }))).not.toThrow();
 });

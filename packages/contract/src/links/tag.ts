@@ -5,8 +5,14 @@ import { queryList, queryText } from '../values/query-values.js';
 import { TAG_COLORS } from './link.js';
 
 /** Maximum characters of the name of a tag, a folder or a UTM template. */
-const RESOURCE_NAME_CHARS_MAX = 190;
-export const resourceName = z.string().trim().min(1).max(RESOURCE_NAME_CHARS_MAX);
+export const RESOURCE_NAME_CHARS_MAX = 190;
+/** In JSON, control characters have six characters. A link is shown with the names of its tags: see `packages/link-rules/src/link-size.ts`. */
+export const resourceName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(RESOURCE_NAME_CHARS_MAX)
+  .regex(/^\P{Cc}*$/u, { error: 'must have no control characters' });
 
 /** Body of `POST /tags` and `PATCH /tags/{id}`; `POST` requires `name` or `tag`. */
 export const tagBodySchema = z.object({

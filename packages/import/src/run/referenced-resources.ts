@@ -1,10 +1,9 @@
 import { API_READ, type DomainRecord, foreignDomain, workspaceLimits } from '@waymark/catalog';
-import { ApiError, hasPermission, type Permission } from '@waymark/contract';
+import { ApiError, hasPermission, type Permission, RESOURCE_NAME_CHARS_MAX, resourceName } from '@waymark/contract';
 import { checkNotShared, domainSlug, type LinkAuthor, type LinkRuleDeps } from '@waymark/link-rules';
 import type { SourceTag } from '../model/source-link.js';
 import { madeOrFound } from './made-by-others.js';
 
-const NAME_CHARS_MAX = 190;
 /** Most names in each cache. */
 const NAMES_MAX = 20_000;
 
@@ -40,8 +39,11 @@ function eachOnce<T>(load: (name: string) => Promise<T>): (name: string) => Prom
 }
 
 function checkName(kind: string, name: string): void {
-  if (name.length <= NAME_CHARS_MAX) return;
-  throw new ApiError('unprocessable_entity', `The name of a ${kind} has at most ${NAME_CHARS_MAX} characters.`);
+  if (resourceName.safeParse(name).success) return;
+  throw new ApiError(
+    'unprocessable_entity',
+    `The name of a ${kind} has at most ${RESOURCE_NAME_CHARS_MAX} characters, and no control characters.`,
+  );
 }
 
 /**
