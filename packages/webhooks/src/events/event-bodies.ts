@@ -21,7 +21,7 @@ export interface EventBodiesDeps extends EventStore {
 
 /** The events of a job, with their bodies. */
 export interface ReadBodies {
-  /** In the order of the ids. */
+  /** In the order of the ids. A body is made when it is read, and not kept: those of a job may have 16 MB together. */
   readonly events: readonly OutgoingEvent[];
   /** Ids of events that do not exist. */
   readonly absent: readonly string[];
@@ -144,7 +144,16 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
       const outgoing = events.flatMap((one) => {
         const link = links.get(one.linkId);
         if (link === undefined) return [];
-        return [outgoingEvent(webhookEventIdOf(event, one.id), event, one.timestampMs, dataOf(one, link))];
+        const id = webhookEventIdOf(event, one.id);
+        const bodyOf = () => outgoingEvent(id, event, one.timestampMs, dataOf(one, link)).body;
+        return [
+          {
+            id,
+            get body() {
+              return bodyOf();
+            },
+          },
+        ];
       });
       return { ...missing, events: outgoing };
     },
