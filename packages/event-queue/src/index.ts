@@ -64,6 +64,7 @@ export {
   formatTailPosition,
   type OpenStream,
   parseTailPosition,
+  TAIL_ENTRIES_MAX,
   type TailEntry,
   type TailPosition,
   type Tails,

@@ -10,7 +10,7 @@ const KEPT_MS = 3_600_000;
 /** How long a stream of a killed process counts as open. */
 const LEASE_MS = 60_000;
 /** Entries that one read returns, each of up to a thousand ids. */
-const ENTRIES_MAX = 50;
+export const TAIL_ENTRIES_MAX = 50;
 
 /** A position in the tail of a workspace: after the event with that number. A tail that is begun anew has another epoch. */
 export interface TailPosition {
@@ -54,8 +54,15 @@ export interface Tails {
   /** Keeps a stream open for another minute, and its tail for another hour. @returns the end of the tail */
   renew(stream: OpenStream): Promise<TailPosition>;
   close(stream: OpenStream): Promise<void>;
-  /** Reads the entries that end after the positions, by workspace; workspaces without such entries are absent. */
-  read(after: ReadonlyMap<string, TailPosition>): Promise<ReadonlyMap<string, readonly TailEntry[]>>;
+  /**
+   * Reads the entries that end after the positions, by workspace; workspaces without such entries are absent.
+   *
+   * @param entriesMax maximum number of entries of a workspace, {@link TAIL_ENTRIES_MAX} by default
+   */
+  read(
+    after: ReadonlyMap<string, TailPosition>,
+    entriesMax?: number,
+  ): Promise<ReadonlyMap<string, readonly TailEntry[]>>;
 }
 
 interface TailScripts {
@@ -124,11 +131,11 @@ export function createTails(redis: Redis, replication: Replication): Tails {
       await redis.zrem(openStreamsKey(workspace), name);
     },
 
-    async read(after) {
+    async read(after, entriesMax = TAIL_ENTRIES_MAX) {
       const workspaces = new Map([...after.keys()].map((workspace) => [tailKey(workspace), workspace]));
       const from = [...after.values()].map(formatTailPosition);
       const found = await replication.confirmed(
-        () => redis.xread('COUNT', ENTRIES_MAX, 'STREAMS', ...workspaces.keys(), ...from),
+        () => redis.xread('COUNT', entriesMax, 'STREAMS', ...workspaces.keys(), ...from),
         (answer) => answer !== null,
       );
       return new Map(

@@ -19,7 +19,7 @@ const PAGE_CHARS_MAX = 8_000_000;
 function placeOf(address: string | undefined): { readonly domain: string | null; readonly path: string } {
   if (address === undefined) return { domain: null, path: '' };
   const { domain, key } = addressOf('address', address.replace(/\/[^/]*\.php$/, ''));
-  return { domain, path: key === '' ? '' : key.replace(/\/*$/, '/') };
+  return { domain, path: key === '' || key.endsWith('/') ? key : `${key}/` };
 }
 
 /** What decides to which domain links and events go. */

@@ -5,10 +5,12 @@ import type { Slice, WorkspaceTail } from './workspace-tail.js';
 
 /** Event ids of the first slice: a hundred of the largest clicks have 2.5 MB. */
 const FIRST_IDS = 100;
-/** Event ids of a slice at most, which one query looks up in ClickHouse. */
-const IDS_MAX = 1000;
+/** Event ids of a slice, which one query looks up in ClickHouse. A few sizes only, so that streams with different filters share its queries. */
+const SIZES: readonly number[] = [1000, 300, 100, 30, 10, 3, 1];
 /** Characters of the frames of a slice, which a stream holds until its client has taken them; the first frame may have more. */
 const FRAMES_CHARS = 1_000_000;
+
+const largestSize = (ids: number): number => SIZES.find((size) => size <= ids) ?? 1;
 
 /** Part of a tail after a position, with the frames of its events that pass the filters. */
 export interface ReadSlice {
@@ -21,7 +23,7 @@ export interface ReadSlice {
 /**
  * Creates the reader of the slices of one stream, or of several that share it. A slice has as many events as the frames of the one before let
  * expect to be of the right size; what is beyond it is dropped, and read again with the next slice. A slice that ClickHouse
- * refuses as too large is read with half as many events.
+ * refuses as too large is read with a third as many events.
  *
  * @param read reads the frames of a slice
  */
@@ -34,7 +36,7 @@ export function createSliceReader(tail: Pick<WorkspaceTail, 'after'>, read: (sli
       return { slice, frames: await read(slice) };
     } catch (err) {
       if (idsMax === 1 || !isTooLarge(err)) throw err;
-      idsMax = Math.floor(idsMax / 2);
+      idsMax = largestSize(idsMax - 1);
       return readFrames(position);
     }
   }
@@ -48,7 +50,7 @@ export function createSliceReader(tail: Pick<WorkspaceTail, 'after'>, read: (sli
       chars += text.length;
       if (chars <= FRAMES_CHARS) kept += 1;
     }
-    if (ids > 0) idsMax = Math.max(1, Math.min(IDS_MAX, Math.floor((ids * FRAMES_CHARS) / Math.max(1, chars))));
+    if (ids > 0) idsMax = largestSize((ids * FRAMES_CHARS) / Math.max(1, chars));
     if (chars > FRAMES_CHARS) frames.length = Math.max(1, kept);
     const last = chars > FRAMES_CHARS ? frames.at(-1) : undefined;
     return { gap: slice.gap, frames, end: last?.position ?? slice.end };

@@ -133,8 +133,8 @@ export function createTailFeeds(tails: Tails, times: StreamTimes): TailFeeds {
     // Another epoch: Redis has lost the tail that the other streams follow, and this stream has begun a new one.
     if (followed.get(workspace)?.tail.head().epoch !== end.epoch) endStreams(workspace);
     const entry = followed.get(workspace) ?? {
-      tail: createWorkspaceTail(end, async (after) => {
-        return (await tails.read(new Map([[workspace, after]]))).get(workspace) ?? [];
+      tail: createWorkspaceTail(end, async (after, entriesMax) => {
+        return (await tails.read(new Map([[workspace, after]]), entriesMax)).get(workspace) ?? [];
       }),
       streams: new Set<LocalStream>(),
     };

@@ -1,4 +1,4 @@
-import type { TailEntry, TailPosition } from '@waymark/event-queue';
+import { TAIL_ENTRIES_MAX, type TailEntry, type TailPosition } from '@waymark/event-queue';
 import { createWakeUps } from './wake-ups.js';
 
 /** How many event ids are kept in memory, so that readers near the end of the tail need not read the same entries from Redis. */
@@ -63,16 +63,18 @@ export interface WorkspaceTail {
 
 /**
  * @param start the end of the tail
- * @param readAfter reads the entries after a position from Redis
+ * @param readAfter reads the first entries after a position from Redis
  */
 export function createWorkspaceTail(
   start: TailPosition,
-  readAfter: (position: TailPosition) => Promise<readonly TailEntry[]>,
+  readAfter: (position: TailPosition, entriesMax: number) => Promise<readonly TailEntry[]>,
 ): WorkspaceTail {
   const wakeUps = createWakeUps();
   let head = start;
   /** Consecutive entries up to the head. */
   let recent: readonly TailEntry[] = [];
+  /** Of the entries that were read from Redis last, on average. */
+  let idsPerEntry = 1;
 
   /** Drops the oldest entries beyond the bound. */
   function keepRecent(entries: readonly TailEntry[]): void {
@@ -85,9 +87,11 @@ export function createWorkspaceTail(
   }
 
   /** Reads entries before the head from Redis. Without an error, a reader that gets none of them would read again without a pause. */
-  async function readStored(from: TailPosition): Promise<readonly TailEntry[]> {
-    const entries = await readAfter(from);
+  async function readStored(from: TailPosition, idsMax: number): Promise<readonly TailEntry[]> {
+    // One more than expected, because the position may lie within the first.
+    const entries = await readAfter(from, Math.min(TAIL_ENTRIES_MAX, Math.ceil(idsMax / idsPerEntry) + 1));
     if (entries[0]?.start.epoch !== from.epoch) throw new Error('Redis has lost the tail');
+    idsPerEntry = Math.max(1, entries.reduce((sum, { ids }) => sum + ids.length, 0) / entries.length);
     return entries;
   }
 
@@ -110,7 +114,7 @@ export function createWorkspaceTail(
       const isSameEpoch = position.epoch === head.epoch;
       const from = isSameEpoch ? position : { epoch: head.epoch, number: 0 };
       const isRecent = (recent[0]?.start ?? head).number <= from.number;
-      const entries = entriesAfter(isRecent ? recent : await readStored(from), from);
+      const entries = entriesAfter(isRecent ? recent : await readStored(from, idsMax), from);
       const begin = entries[0]?.start ?? from;
       const hasGap = !isSameEpoch || begin.number > from.number;
       const events = isSameEpoch ? begin.number - from.number : undefined;
