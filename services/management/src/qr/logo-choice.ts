@@ -1,5 +1,6 @@
 import { API_READ, type Catalog, isDomainServed, normaliseKey } from '@waymark/catalog';
 import { parseUrl, planAtLeast, type QrQuery } from '@waymark/contract';
+import { isInterruption } from '@waymark/jobs';
 
 const HTTP_URL = /^https?:\/\//i;
 
@@ -43,11 +44,14 @@ async function findLink({ catalog, defaultDomain }: LogoDeps, url: string) {
 
 /**
  * Chooses the logo of a QR code. Undefined for URLs that are not short links, for links that are out of service, so that the answer does not
- * reveal whether such a link exists, for the free plan, and with `hideLogo`.
+ * reveal whether such a link exists, for the free plan, with `hideLogo`, and without `logo` while the link cannot be looked up.
  */
 export async function chooseLogo(deps: LogoDeps, query: QrQuery, url: string): Promise<LogoChoice | undefined> {
   if (query.hideLogo === true) return undefined;
-  const found = await findLink(deps, url);
+  const found = await findLink(deps, url).catch((err: unknown) => {
+    if (query.logo === undefined && isInterruption(err)) return undefined;
+    throw err;
+  });
   if (found?.workspace === undefined || !planAtLeast(found.workspace.plan, 'pro')) return undefined;
   if (query.logo !== undefined && HTTP_URL.test(query.logo)) return { source: query.logo, isRequested: true };
   const logo = found.domain?.logo;

@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ApiError } from '@waymark/contract';
 import jsQR from 'jsqr';
 import { PNG } from 'pngjs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
 let management: TestManagement;
@@ -253,6 +254,15 @@ describe('a logo', () => {
     isRed(pixel(300, 300));
     await setLogo(`${imagesUrl}/page.png`);
     expect((await getQr({ url })).status).toBe(200);
+  });
+
+  it('of the domain is left out while the link cannot be looked up; one of the request refuses it', async () => {
+    const away = new ApiError('internal_server_error', 'A store does not answer.', { retryAfterSeconds: 1 });
+    const lookUp = vi.spyOn(management.catalog.links, 'findByAddress').mockRejectedValue(away);
+    const named = await getQr({ url: shortLink, logo: `${imagesUrl}/logo.png` });
+    expect([named.status, named.headers['retry-after']]).toEqual([500, '1']);
+    expect((await drawn({ url: shortLink, fgColor: '#123456' })).text).toBe(shortLink);
+    lookUp.mockRestore();
   });
 
   it('of a request refuses a text that no code with a logo can hold; that of the domain is left out', async () => {
