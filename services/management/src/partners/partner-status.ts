@@ -1,6 +1,6 @@
 import type { PartnerRecord } from '@waymark/catalog';
 import { ApiError, fieldError, type PartnerApplication, type RejectApplicationBody } from '@waymark/contract';
-import { completeLink, draftLink, linkContext } from '@waymark/link-rules';
+import { checkLinkQuota, completeLink, draftLink, linkContext } from '@waymark/link-rules';
 import type { LinkDeps } from '../links/link-deps.js';
 import { notifyEnrolled } from './enrol.js';
 import { findPartner, type PartnerReference } from './find-partner.js';
@@ -95,7 +95,7 @@ function checkPending({ status }: PartnerRecord): void {
  * `POST /partners/applications/approve`: makes the applicant a partner with a first link. A repeated request completes one that was
  * interrupted before the link was created.
  *
- * @throws ApiError 400, 404 or 429
+ * @throws ApiError 400, 403, 404, 422 or 429
  */
 export async function approveApplication(
   deps: LinkDeps,
@@ -107,6 +107,7 @@ export async function approveApplication(
   await deps.notifier.assertQueueCapacity(workspace.id, 'partner.enrolled', 'link.created');
   if (body.groupId) await catalog.groups.require(workspace.id, body.groupId);
   const link = await linkBody(deps, caller, { props: undefined });
+  await checkLinkQuota(deps, workspace);
   const context = await linkContext(deps, caller, [link]);
   completeLink(context, link, draftLink(context, link));
   let isEnrolled = false;

@@ -175,6 +175,16 @@ describe('applications', () => {
     expect((await stored(partnerId))?.status).toBe('pending');
   });
 
+  it('an approval is refused while the links of the month are used up, and the application stays pending', async () => {
+    const { id: partnerId } = await apply(acme);
+    await aLink();
+    await management.catalog.workspaces.update(acme.workspaceId, { quotas: { linksPerMonth: 1 } });
+    expect(codeOf(await decide('approve', { partnerId }))).toEqual([403, 'forbidden']);
+    expect((await stored(partnerId))?.status).toBe('pending');
+    await management.catalog.workspaces.update(acme.workspaceId, { quotas: {} });
+    expect((await decide('approve', { partnerId })).status).toBe(200);
+  });
+
   it('a rejection is stored with its reasons; one for fraud cannot allow another application at once', async () => {
     const { id: partnerId } = await apply(acme);
     const fraud = { flagForFraud: true, flagForFraudReason: 'Copied' };
