@@ -20,8 +20,8 @@ function aReader(slow: (id: string) => boolean) {
   const logger = { warn: (context: object) => void logs.push((context as { panel: string }).panel) };
   const clickhouse = { rows } as unknown as ClickHouseClient;
   const reader = createPanelReader({ clickhouse, logger, now: () => nowMs, readMsMax: 500 });
-  const read = () => {
-    nowMs += CACHED_MS;
+  const read = (afterMs = CACHED_MS) => {
+    nowMs += afterMs;
     return reader.read(range, false);
   };
   return { read, logs };
@@ -54,6 +54,19 @@ test('each of several slow panels is tried in turn', async () => {
     await read();
     expect([...tried].toSorted()).toEqual(ids.toSorted());
   }
+});
+
+test('panels are read anew after the clock of the machine was set back', async () => {
+  let reads = 0;
+  const { read } = aReader(() => {
+    reads += 1;
+    return false;
+  });
+  await read();
+  await read(0);
+  expect(reads).toBe(ids.length);
+  await read(-600_000);
+  expect(reads).toBe(2 * ids.length);
 });
 
 test('a ClickHouse that answers nothing is away', async () => {

@@ -151,7 +151,9 @@ export function createPanelReader(deps: PanelReaderDeps): PanelReader {
       if (isAway) return Promise.resolve(ALL_DOWN);
       const nowMs = now();
       const kept = readings.get(range.id);
-      if (kept !== undefined && nowMs - kept.startedAtMs < CACHE_MS) return kept.answers;
+      const ageMs = nowMs - (kept?.startedAtMs ?? Number.NEGATIVE_INFINITY);
+      // Negative after the clock was set back.
+      if (kept !== undefined && ageMs >= 0 && ageMs < CACHE_MS) return kept.answers;
       const answers = readAll(range);
       readings.set(range.id, { startedAtMs: nowMs, answers });
       return answers;
