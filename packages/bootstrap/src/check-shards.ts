@@ -9,9 +9,9 @@ const START_WAIT_MS = 2_000;
 const REPEAT_MS = 1_000;
 
 /**
- * Checks that the queue shards are those of the installation, now and after each reconnect, until Redis answers. A wrong shard ends the process, because events
- * would be recorded twice: during the start this function rejects, and later the check throws an uncaught error. With one shard this function
- * does not wait for the check.
+ * Checks that the queue shards are those of the installation, now and after each reconnect, until Redis answers. Of the checks that fail, the
+ * first is logged. A wrong shard ends the process, because events would be recorded twice: during the start this function rejects, and later
+ * the check throws an uncaught error. With one shard this function does not wait for the check.
  *
  * @throws ShardMismatchError when a shard that answers within two seconds is not the one that the installation has under its number
  */
@@ -21,14 +21,17 @@ export async function checkShards(queues: Stores['queues'], logger: Pick<Logger,
   const firstCheck = ({ redis }: Stores['queues'][number], shard: number) =>
     new Promise<void>((resolve, reject) => {
       let repetition: NodeJS.Timeout | undefined;
+      let hasWarned = false;
       async function check(): Promise<void> {
         clearTimeout(repetition);
         try {
           await checkShardMark(redis, shard, queues.length);
+          hasWarned = false;
           resolve();
         } catch (err) {
           if (!(err instanceof ShardMismatchError)) {
-            logger.warn({ err, shard }, 'a queue shard could not be checked');
+            if (!hasWarned) logger.warn({ err, shard }, 'a queue shard could not be checked');
+            hasWarned = true;
             repetition = setTimeout(() => {
               if (redis.status === 'ready') void check();
             }, REPEAT_MS).unref();

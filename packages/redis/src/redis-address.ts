@@ -86,7 +86,7 @@ function parseNode(text: string, defaultPort: number): RedisNode {
 /** @throws Error for parameters other than `known`, or a % that begins no escape */
 function parseParameters(query: string | undefined, known: readonly string[]): URLSearchParams {
   decoded(query);
-  // A form has a space as `+`, a URL does not.
+  // URLSearchParams takes `+` for a space, as in forms.
   const parameters = new URLSearchParams(query?.replaceAll('+', '%2B'));
   for (const name of parameters.keys()) {
     if (!known.includes(name)) throw new Error(`has an unknown parameter: ${known.join(', ') || 'none'} can be set`);

@@ -44,7 +44,7 @@ const READ_WAIT_MS = 100;
 /** The same before it encodes the next slice. */
 const ENCODE_WAIT_MS = 10;
 
-/** For how long after its reads a request counts as running: its client may take minutes for the answer, which is produced by then. */
+/** For how long after its reads a request counts as running: its client may take minutes for the answer, and most answers are complete by then. */
 const ANSWER_MS_MAX = 1000;
 
 /** Ways to run reads. The limits apply to all requests of the process together, so create one and share it. */

@@ -16,7 +16,7 @@ export type NewExportJob = New<
   'resource' | 'format' | 'columns' | 'escapeFormulas' | 'filters' | 'keyId' | 'hidesFolders' | 'hidesPasswords'
 >;
 
-/** An export job among those of all workspaces, without what each of them may have much of. */
+/** An export job in the list of those of all workspaces: without its filters, which may be long. */
 export type OpenExportJob = Omit<ExportJobRecord, 'filters'>;
 
 /** Selects the export jobs that a caller may see. */

@@ -21,7 +21,7 @@ export type NewExportSchedule = New<
   | keyof Pick<ExportScheduleRecord, 'keyId' | 'hidesFolders' | 'hidesPasswords'>
 >;
 
-/** A schedule among those of all workspaces, without what each of them may have much of. */
+/** A schedule in the list of those of all workspaces: without its filters, which may be long. */
 export type OpenExportSchedule = Omit<ExportScheduleRecord, 'filters'>;
 
 /** Selects the schedules that a caller may see. */

@@ -85,7 +85,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
           held += await takeFree(sorted.slice(held), owner);
           if (held === sorted.length) break;
           await options.whileBusy?.();
-          // Also after the clock was set back: the wait would be longer by as much.
+          // Without Math.abs, the wait would be longer by as much as the clock was set back.
           if (Math.abs(now() - startedMs) > WAIT_MS_MAX) throw new LockedError(withoutText(sorted[held] ?? ''));
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }

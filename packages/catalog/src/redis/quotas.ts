@@ -92,7 +92,7 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
           const count = await used();
           if (count + amount > limit) throw refusal();
           if (count + ahead + amount <= limit) break;
-          // Also after the clock was set back: the wait would be longer by as much.
+          // Without Math.abs, the wait would be longer by as much as the clock was set back.
           if (Math.abs(now() - startedMs) > WAIT_MS_MAX) throw unavailable(`quota of ${what}`);
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }

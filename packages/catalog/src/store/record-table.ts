@@ -17,7 +17,7 @@ const KEYS_PER_PAGE = 10_000;
 /** After so many characters of records, reads yield to the event loop. */
 const CHARS_PER_YIELD = 500_000;
 
-/** Rows that ClickHouse has in memory at a time, with several copies, if they may have a megabyte each. */
+/** Rows of a block where a row may have a megabyte: ClickHouse holds several copies of a block in memory. */
 const LONG_ROWS_PER_BLOCK = 16;
 
 /** How the tables are read. */

@@ -37,7 +37,7 @@ export async function tablesPlacedOtherwise(client: ClickHouseClient, placement:
 interface TablePlacement {
   readonly cluster: string;
   readonly placement: Placement;
-  /** The servers on which tables are looked for that do not follow the placement. */
+  /** The servers whose tables are compared with the placement. */
   readonly servers: readonly ClickHouseClient[];
   /** Throws when the caller has lost the lease on the schema, as the placement may have changed then. */
   readonly assertHeld: () => void;
@@ -107,7 +107,7 @@ export async function applyPlacement(client: ClickHouseClient, { cluster }: Rend
  */
 export async function isPlacementApplied(client: ClickHouseClient, { cluster }: RenderTarget): Promise<boolean> {
   if (cluster === undefined) return true;
-  // Before the placement, which then accepts also what a move changes in these tables from now on.
+  // Read before the placement: a move that begins in between is then in the placement, so that either of its shards is accepted.
   const tables = await distributedTables(client);
   const stored = await readPlacement(client, { cluster });
   if (stored === undefined) return false;

@@ -12,14 +12,14 @@ export interface ShardNode {
 /** A day: in effect no limit, because copies and deletions may take hours. */
 const REQUEST_TIMEOUT_MS = 24 * 3_600_000;
 
-/** The URL of a server: that of another one, with a host name or an IP address as in `remote_servers`, where IPv6 has no brackets. */
+/** A URL with another host: a name or an IP address as in `remote_servers`, where IPv6 has no brackets. */
 export function urlAt(url: string, host: string): URL {
   const other = new URL(url);
   other.hostname = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   return other;
 }
 
-/** Reads what a server has only once. Its database `system` exists also before the tables have one. */
+/** Reads the UUID of a server. Its database `system` exists also before that of the tables. */
 async function serverId(options: ClickHouseOptions): Promise<string> {
   const client = createClickHouseClient({ ...options, database: 'system' });
   try {
@@ -63,7 +63,7 @@ export async function connectNodes(client: ClickHouseClient, cluster: string): P
     const other = reached.get(id);
     if (other !== undefined)
       throw new Error(
-        `${other} and ${name} are the same server: each is connected to at its host in remote_servers, with the port of CLICKHOUSE_URL`,
+        `${other} and ${name} are the same server: each is connected to at its host in remote_servers, with the port of CLICKHOUSE_URL. Two servers with a copy of one data directory count as one until its file uuid is removed`,
       );
     reached.set(id, name);
   }

@@ -174,7 +174,7 @@ export async function findCompleteReplicas(
   const logEnds = new Map<string, number>();
   const readComplete = async (acceptsEmptyLogs: boolean) => {
     const states = await readStates(client, table);
-    // Of each shard the first read counts in which one of its replicas answers: at the earlier ones its log was no longer than now.
+    // For each shard, the first read in which one of its replicas answers counts: during earlier reads its log was at most as long.
     for (const [path, replicas] of groupBy(states, (state) => state.path))
       if (!logEnds.has(path)) logEnds.set(path, Math.max(...replicas.map(({ logEnd }) => logEnd)));
     return caughtUp(states, since, logEnds, acceptsEmptyLogs);

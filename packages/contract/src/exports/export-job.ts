@@ -38,7 +38,7 @@ export const exportFiltersSchema = z.record(
   z.union([text, z.boolean(), z.array(text).max(LIST_ITEMS_MAX)]),
 );
 
-/** Maximum length of the filters of a job or schedule as a query string, in which a letter of other scripts has nine characters. */
+/** Maximum length of the filters of a job or schedule as a query string, in which a letter that is not ASCII counts as six or nine characters. */
 export const FILTERS_QUERY_CHARS_MAX = 100_000;
 
 /** The length of filters in the URL of a list. */
@@ -104,7 +104,10 @@ export const exportJobSchema = z.strictObject({
   createdAt: z.string().describe('When the export was requested.'),
   startedAt: z.string().nullable().describe('When the export began.'),
   finishedAt: z.string().nullable().describe('When the export ended.'),
-  expiresAt: z.string().nullable().describe('When the file is or was removed.'),
+  expiresAt: z
+    .string()
+    .nullable()
+    .describe('When the file is or was removed at the latest: earlier if files take too much room or are too many.'),
 });
 export type ExportJob = z.infer<typeof exportJobSchema>;
 

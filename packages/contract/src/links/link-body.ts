@@ -15,7 +15,7 @@ const text = z.string().max(URL_CHARS_MAX);
 const nameText = z.string().max(255);
 /** Maximum number of tags or webhooks of one link. */
 const LIST_ITEMS_MAX = 1000;
-/** Maximum number of countries of one link: there are 249, and names of some that were others. */
+/** Maximum number of countries of one link: there are 249 codes, besides former and alternative ones such as `UK`. */
 export const GEO_COUNTRIES_MAX = 300;
 /** A list, separated by commas or as a JSON array. */
 const csvOrList = z.union([

@@ -14,7 +14,7 @@ import { GROUPING_RULES, type GroupingRule, MEASURES_OF, type Measure } from './
 const SUBQUERY_LINKS_MAX = 2000;
 /** Maximum number of groups in a response. */
 const GROUPS_MAX = 5000n;
-/** The same if so many are too large: as many of the longest URLs have 32 MB. */
+/** The same where 5000 groups are too large. A thousand of the longest URLs, those of imported clicks, have 32 MB. */
 const LONG_GROUPS_MAX = 1000n;
 
 function ownersOf({ owners }: GroupingRule, workspace: bigint): OwnerRead[] {

@@ -86,7 +86,7 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
 
   const removeExpiredOwners = () => {
     for (const [owner, at] of takenMs) {
-      // An owner from before the clock was set back does not keep the later ones.
+      // Owners are in the order in which they were added. One whose time is ahead, because the clock was set back, is removed too, so that those after it can be.
       if (Math.abs(now() - at) < PENDING_TTL_MS) return;
       takenMs.delete(owner);
     }

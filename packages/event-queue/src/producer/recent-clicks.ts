@@ -22,7 +22,7 @@ export function createRecentClicks(now: () => number): RecentClicks {
       const clickId = get(claim);
       if (clickId === undefined) return undefined;
       const [timeMs, nowMs] = [eventIdTime(clickId) ?? 0, now()];
-      // A click of the future is from before the clock was set back.
+      // A click with a time in the future was recorded before the clock was set back.
       return timeMs <= nowMs && nowMs < timeMs + CLICK_CLAIM_MS ? clickId : undefined;
     },
     add,

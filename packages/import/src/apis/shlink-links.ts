@@ -5,7 +5,7 @@ import { listIn, shortId, textIn, unrepeated } from './pages.js';
 import type { SourceClient } from './source-client.js';
 
 const LINKS_PER_PAGE = 100;
-/** The ids of how many links are kept, those passed on last. If more of them are deleted at once, some of the others are passed on twice. */
+/** How many ids of links are kept, of those passed on last. If more links than that are deleted at once, some others are passed on twice. */
 const PASSED_MAX = 10_000;
 /** How often in a row the list may become shorter, without a link to pass on, before the import ends. */
 const CHANGES_MAX = 20;

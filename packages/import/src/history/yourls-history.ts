@@ -15,7 +15,7 @@ const ITEMS_PER_PAGE = 1000;
 /** Characters of records after which a page is full too, because one record of a file may have millions of characters. */
 const PAGE_CHARS_MAX = 8_000_000;
 
-/** The domain of the links of a log, which has only their keywords, and what comes before the keywords in their keys. */
+/** The domain of the links of a log, and the part of their keys before the keywords; the log has the keywords only. */
 function placeOf(address: string | undefined): { readonly domain: string | null; readonly path: string } {
   if (address === undefined) return { domain: null, path: '' };
   const { domain, key } = addressOf('address', address.replace(/\/[^/]*\.php$/, ''));

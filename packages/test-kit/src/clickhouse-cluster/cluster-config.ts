@@ -81,7 +81,7 @@ const DEFINITION = String.raw`replaceRegexpOne(
   replaceRegexpOne(create_table_query, 'ENGINE = (\\w*MergeTree)\\(', 'ENGINE = Replicated\\1(${REPLICA}, '),
   'ENGINE = (\\w*MergeTree)( |$)', 'ENGINE = Replicated\\1(${REPLICA})\\2')`;
 
-/** A read that a client sends to a node: it sees the replicas of the node, and definitions of replicated tables. */
+/** A read that a client sends to a node, changed so that it returns the replicas of the node, and definitions of replicated tables. */
 export function readOn(node: ClusterNode, sql: string): string {
   return sql
     .replaceAll(/\b(FROM|JOIN) system\.replicas\b/g, `$1 ${databaseOf(node)}.${REPLICAS}`)

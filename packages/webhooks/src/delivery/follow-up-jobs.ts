@@ -86,8 +86,8 @@ const CONFIRMING_PER_WEBHOOK = 8;
 /** Interval at which jobs are sent again. */
 const CONFIRM_PAUSE_MS = 1000;
 /**
- * Less than the time for which Redis keeps finished jobs, because sending one again after that runs it again. Of more than eight finished
- * jobs a second Redis keeps the last five thousand only (webhook-jobs.ts), so one that finishes while the replicas are missing may run twice.
+ * Less than the time for which Redis keeps finished jobs, because a job that is sent again after that runs again. With more than eight finished
+ * jobs a second, Redis keeps the last five thousand only (webhook-jobs.ts), so one that finishes while the replicas are missing may run twice.
  */
 const CONFIRM_MS_MAX = 600_000;
 

@@ -109,7 +109,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   /** Removes a job that has nothing left to do from the bytes that wait, and its bodies. */
   const removeWaiting = async (jobId: string, data: WebhookJobData): Promise<void> => {
     const { eventIds, events, workspaceId } = data;
-    // Without either, it is a job with bodies that an erasure has removed.
+    // A job without ids and without bodies had bodies, which an erasure has removed.
     if (eventIds.length > 0 && events.length === 0) return waitingIds.remove(workspaceId, jobId);
     await removeEvents(redis, jobId, data);
     await waiting.remove(workspaceId, jobId);

@@ -12,7 +12,7 @@ export interface CountedVisit {
   readonly prepared: PreparedLink;
   readonly visit: Visit;
   readonly nowMs: number;
-  /** False for a visit with `dub-no-track`, and for a visitor who asks not to be tracked, where the workspace heeds that. */
+  /** False for a visit with `dub-no-track`, and for a visitor who asks not to be tracked, where the workspace is set to respect that. */
   readonly isTracked: boolean;
   readonly isScan: boolean;
   /** False for a visitor who asks not to be identified: the click's id is not passed on. */

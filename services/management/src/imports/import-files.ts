@@ -158,7 +158,7 @@ export function createImportFiles(root: string, reportBytesMax = REPORT_BYTES_MA
         if (pending[name] === '') return;
         const text = Buffer.from(pending[name]);
         pending[name] = '';
-        // Checked before each write: one batch may have more than that.
+        // Checked before each write, because a single batch may exceed the limit.
         if (bytes.rejected + bytes.lost + text.length > reportBytesMax)
           throw new JobFailure(`The reports of this import have more than ${reportBytesMax / 1024 ** 2} MB.`);
         const handle = handles.get(name) ?? (await open(join(own, REPORTS[name]), 'a', FILE_MODE));

@@ -119,7 +119,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
    */
   async function beforeRequest(): Promise<void> {
     if (lending.isDue()) await whileChecked(lending.offer);
-    // Also at once after the clock was set back.
+    // Also when the clock was set back by more than the interval.
     if (Math.abs(now() - checkedMs) > CHECK_INTERVAL_MS) await checkMayContinue();
   }
 

@@ -30,7 +30,7 @@ export function createSlotLending(slot: Pick<JobSlot, 'lend'>, now: () => number
     sinceMs = now();
   }
 
-  /** Whether the import has had its slot for longer. After the clock was set back, it is taken for true. */
+  /** Whether the import has had its slot for longer than `ms`. Also true after the clock was set back. */
   function isHeldFor(ms: number): boolean {
     const heldMs = now() - sinceMs;
     return heldMs < 0 || heldMs > ms;

@@ -17,7 +17,7 @@ export interface UnsentGroups {
 const keyBytesOf = (groups: readonly CountedGroup[]): number =>
   groups.reduce((sum, { key }) => key.reduce((bytes, text) => bytes + memoryOf(text), sum), 0);
 
-/** {@link readGroups} for an answer, which counts as unsent. @throws ApiError also 429, see {@link UnsentAnswers} */
+/** Reads the groups of an answer, and counts them as unsent. @throws ApiError like {@link readGroups}, and 429 like {@link UnsentAnswers} */
 export function readUnsentGroups(
   { runReads, unsentAnswers }: { readonly runReads: RunReads; readonly unsentAnswers: UnsentAnswers },
   request: FastifyRequest,
@@ -33,7 +33,7 @@ export function readUnsentGroups(
   });
 }
 
-/** The JSON of rows. Of many, each part is made when the one before was taken, so that only one is in memory beside the groups. */
+/** The JSON of rows. For many rows, each part is made when the one before it was taken, so that only one part is in memory beside the groups. */
 export async function textOfRows(rows: RowParts, { keyBytes, unsent }: UnsentGroups) {
   async function* items() {
     for await (const part of rows) {

@@ -40,7 +40,7 @@ export type RowParts = AsyncIterable<object[]>;
 
 type RowBuilder = (caller: Caller, groups: readonly CountedGroup[]) => RowParts;
 
-/** Rows of a part: a link may have texts of 64 kB, and an image of 100 kB that rows do not have, and there may be 5000 groups. */
+/** Rows of a part: a link may have texts of 64 kB, and an image of 100 kB, which its row does not have; there may be 5000 groups. */
 const ROWS_OF_PART = 250;
 
 /** The groups in parts of {@link ROWS_OF_PART}. */

@@ -31,7 +31,7 @@ export interface OpenedList {
   readonly what: string;
   // biome-ignore lint/suspicious/noExplicitAny: each resource has items of its own
   readonly columns: readonly NamedColumn<any>[];
-  /** @param after id of the last row that was written; undefined to begin with the first one @param signal cancels the reads of events; of other lists, it ends before the next page */
+  /** @param after id of the last row that was written; undefined to begin with the first one @param signal cancels a read of events; another list ends before its next page */
   readonly sourceFrom: (after: string | undefined, signal: AbortSignal) => Promise<ExportSource>;
 }
 

@@ -7,7 +7,7 @@ import type { Slice, WorkspaceTail } from './workspace-tail.js';
 const FIRST_IDS = 100;
 /** Event ids of a slice, which one query looks up in ClickHouse. A few sizes only, so that streams with different filters share its queries. */
 const SIZES: readonly number[] = [1000, 300, 100, 30, 10, 3, 1];
-/** Characters of the frames of a slice, which a stream holds until its client has taken them; the first frame may have more. */
+/** Maximum characters of the frames of a slice, which a stream holds until its client has taken them; a single frame may have more. */
 const FRAMES_CHARS = 1_000_000;
 
 const largestSize = (ids: number): number => SIZES.find((size) => size <= ids) ?? 1;
@@ -21,8 +21,8 @@ export interface ReadSlice {
 }
 
 /**
- * Creates the reader of the slices of one stream, or of several that share it. A slice has as many events as the frames of the one before let
- * expect to be of the right size; what is beyond it is dropped, and read again with the next slice. A slice that ClickHouse
+ * Creates the reader of the slices of one stream, or of several that share it. How many events a slice has follows from the size of the frames
+ * in the one before. Frames beyond {@link FRAMES_CHARS} are dropped, and read again with the next slice. A slice that ClickHouse
  * refuses as too large is read with a third as many events.
  *
  * @param read reads the frames of a slice

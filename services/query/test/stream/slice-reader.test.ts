@@ -67,5 +67,5 @@ it('a slice that is too large for ClickHouse is read in smaller ones', async () 
   const isLarge = ({ entries, end }: Slice) => end.number > 3900 && entries.flatMap(({ ids }) => ids).length > 30;
   const { slices, sent } = await readAll((number) => (number > 3900 ? 40_000 : 10), isLarge);
   expect(sent).toEqual(ALL);
-  expect(slices.length).toBeLessThan(15);
+  expect(slices.length).toBeLessThan(20);
 });

@@ -67,7 +67,7 @@ const CLICKS_PER_READ = 100;
 const READS_MAX = 2;
 const CACHED_ROWS_MAX = 10_000;
 const CACHED_CHARS_MAX = 16_000_000;
-/** A sale often follows its lead within the hour. Shorter than a day, after which retention may empty or delete the stored row. */
+/** A sale often follows its lead within the hour. Less than a day, because retention may empty or delete the stored row after one. */
 const CACHED_MS = 3_600_000;
 
 const { table, columns, where } = STORED_CLICKS;
@@ -77,7 +77,7 @@ function notFound(clickId: string): ApiError {
   return new ApiError('not_found', `Click not found for the clickId "${clickId.slice(0, 64)}".`);
 }
 
-/** The characters of a row, and at least those of a ten-thousandth of the cache. */
+/** The characters of a row, or a ten-thousandth of the limit on the cache if that is more. */
 function sizeInCache(row: EventRow): number {
   const chars = row.reduce<number>((sum, value) => sum + 8 + String(value).length, 0);
   return Math.max(CACHED_CHARS_MAX / CACHED_ROWS_MAX, chars);
