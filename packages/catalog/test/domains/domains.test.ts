@@ -221,6 +221,37 @@ it('a change of the primary domain is visible to every process at once', async (
   await becomes(host);
 });
 
+it('the domain for links that name none is found without reading the others, and is never an archived one', async () => {
+  const { workspace, domain: first, host } = await aWorkspace(catalog);
+  if (first === undefined) throw new Error('the workspace has a domain');
+  const [second, third] = [
+    await catalog.domains.create(workspace.id, { slug: `two.${host}` }),
+    await catalog.domains.create(workspace.id, { slug: `three.${host}` }),
+  ];
+  const counts: number[] = [];
+  const { client } = stores.database;
+  const rows = (async (read: Parameters<typeof client.rows>[0]) => {
+    const result = await client.rows(read);
+    if (read.query.includes('FROM domains ')) counts.push(result.length);
+    return result;
+  }) as typeof client.rows;
+  /** In a process that has no copies. */
+  const found = async () => {
+    const { domains } = stores.catalog({ database: { client: Object.create(client, { rows: { value: rows } }) } });
+    return (await domains.primary(workspace.id))?.slug;
+  };
+  const archive = ({ id }: DomainRecord) => catalog.domains.update(workspace.id, id, { archived: true });
+  await catalog.domains.makePrimary(workspace.id, third.id);
+  expect(await found()).toBe(`three.${host}`);
+  await archive(third);
+  expect(await found()).toBe(host);
+  await archive(first);
+  expect(await found()).toBe(`two.${host}`);
+  await archive(second);
+  expect(await found()).toBeUndefined();
+  expect(counts).toEqual([1, 1, 1, 0]);
+});
+
 it('a domain that is removed while it becomes the primary one leaves the primary domain as it was', async () => {
   const { workspace, domain: first, host } = await aWorkspace(catalog);
   if (first === undefined) throw new Error('the workspace has a domain');
