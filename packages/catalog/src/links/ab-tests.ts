@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouseClient } from '@waymark/clickhouse';
-import { chunksOf, formatResourceId } from '@waymark/contract';
+import { ApiError, chunksOf, formatResourceId } from '@waymark/contract';
 import { queryRows } from '../clickhouse/query-rows.js';
 import { numberOf } from '../model/entity-type.js';
 import type { LinkRecord } from '../model/record-schemas.js';
@@ -53,6 +53,15 @@ export interface UncompletedTests {
   readonly endedBy: Error | undefined;
 }
 
+/** A note of an end that a user has set. */
+interface Note {
+  /** As it is stored. */
+  readonly member: string;
+  readonly end: string;
+  /** When it was stored, epoch milliseconds. */
+  readonly notedMs: number;
+}
+
 const WORKSPACES_PER_READ = 1000;
 /** A run goes on after this many failed links, and ends at the next one, because a store is probably away. */
 const FAILURES_MAX = 20;
@@ -65,6 +74,11 @@ const CLOCK_MS = 5_000;
  * before the change.
  */
 const UNUSED_NOTE_MS = 120_000;
+/** About how many notes are read at a time. Redis reads them in half a millisecond. */
+const NOTES_PER_READ = 1000;
+/** How many ends of its tests a workspace may set in a minute: each is a note, which stays in Redis for some minutes. */
+const NOTES_PER_MINUTE_MAX = 5000;
+const MINUTE_SECONDS = 60;
 
 /** Links whose test ended within a time. Also finds older versions of links, so `completeOne` checks the current record. */
 const ENDED = `
@@ -111,6 +125,8 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
    * is a member of its own, so that the removal of one leaves those that were added meanwhile.
    */
   const endedKey = `${redis.keyPrefix}waymark:link-tests:ended`;
+  /** The key of the number of notes of a workspace in the present minute. */
+  const countKey = (workspaceId: string) => `${redis.keyPrefix}waymark:link-tests:noted:${workspaceId}`;
   /**
    * The key of a set of links whose tests a run could not complete, each as it selected them: `<workspace id>/<link id>/<from>`, and
    * `/untouched` if it skipped changed ones.
@@ -193,13 +209,27 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
     return isEnded ? updated : undefined;
   }
 
+  /** @throws ApiError 429 when the workspace has {@link NOTES_PER_MINUTE_MAX} notes of this minute already */
+  async function countNote(workspaceId: string): Promise<void> {
+    const key = countKey(workspaceId);
+    const counted = await redis.run(async (client) => {
+      const [, result] = (await client.multi().set(key, 0, 'EX', MINUTE_SECONDS, 'NX').incr(key).exec()) ?? [];
+      const [err, count] = result ?? [];
+      if (err) throw err;
+      return Number(count);
+    });
+    if (counted <= NOTES_PER_MINUTE_MAX) return;
+    const message = `At most ${NOTES_PER_MINUTE_MAX} A/B tests of a workspace can be ended in a minute. Retry in ${MINUTE_SECONDS} s.`;
+    throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: MINUTE_SECONDS });
+  }
+
   const hasEnded = ({ testVariants, testCompletedAt }: LinkRecord, atMs: number) =>
     testVariants !== null && testCompletedAt !== null && Date.parse(testCompletedAt) <= atMs;
 
   /** One run over ended tests. It continues after a link that fails. @throws the error of a link when too many fail */
   function startRun({ leaseLost, onChanged }: RunOptions) {
-    /** Ids of the links that were looked at. */
-    const seen = new Set<string>();
+    /** When each of the links was looked at, epoch milliseconds, by id. */
+    const seen = new Map<string, number>();
     const failed: { linkId: string; err: unknown }[] = [];
     return {
       seen,
@@ -207,8 +237,9 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
       /** @returns whether the link was looked at without a failure */
       async complete(workspaceId: string, id: string, within: EndedWithin): Promise<boolean> {
         try {
+          const lookedMs = now();
           const changed = await completeOne(workspaceId, id, within);
-          seen.add(id);
+          seen.set(id, lookedMs);
           if (changed !== undefined) await onChanged(changed);
           return true;
         } catch (err) {
@@ -223,21 +254,51 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
 
   type Run = ReturnType<typeof startRun>;
 
+  /** The notes by the link, `<workspace id>/<link id>`, in parts of about {@link NOTES_PER_READ}. May yield a note twice. */
+  async function* notesByLink(): AsyncGenerator<readonly [string, Note[]]> {
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const [next, members] = await redis.run((client) => client.sscan(endedKey, from, 'COUNT', NOTES_PER_READ));
+      const byLink = new Map<string, Note[]>();
+      for (const member of members) {
+        const [workspaceId, id, end = '', notedMs] = member.split('/');
+        const link = `${workspaceId}/${id}`;
+        const notes = byLink.get(link) ?? [];
+        byLink.set(link, notes);
+        notes.push({ member, end, notedMs: Number(notedMs) });
+      }
+      yield* byLink;
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
   /**
    * Completes the tests that users have ended, however long ago their ends are. Notes of ends that are not due yet, and those of links that
    * failed, stay in the set. Those of ends that their links do not have stay for a while, because the change of the link may follow.
    */
   async function completeNoted(within: EndedWithin, run: Run): Promise<void> {
     const whenever = { ...within, fromMs: Number.NEGATIVE_INFINITY, untouchedOnly: false };
-    for (const note of await redis.run((client) => client.smembers(endedKey))) {
+    const failed = new Set<string>();
+    for await (const [link, notes] of notesByLink()) {
       if (run.isLost()) break;
-      const [workspaceId = '', id = '', end = '', notedMs] = note.split('/');
-      const isPresent = (await store.get(workspaceId, id))?.testCompletedAt === end;
-      if (isPresent ? Date.parse(end) > within.untilMs : now() - Number(notedMs) < UNUSED_NOTE_MS) continue;
-      // The link may have got this end after the run looked at it, so the next run looks again.
-      if (run.seen.has(id)) continue;
-      if (isPresent && !(await run.complete(workspaceId, id, whenever))) continue;
-      await redis.run((client) => client.srem(endedKey, note));
+      const [workspaceId = '', id = ''] = link.split('/');
+      const testCompletedAt = (await store.get(workspaceId, id))?.testCompletedAt;
+      const isPresent = ({ end }: Note) => end === testCompletedAt;
+      const due = notes.filter((note) => isPresent(note) && Date.parse(note.end) <= within.untilMs);
+      const unused = notes.filter((note) => !isPresent(note) && now() - note.notedMs >= UNUSED_NOTE_MS);
+      const done = [...unused, ...(failed.has(id) ? [] : await lookedAt(due))].map(({ member }) => member);
+      if (done.length > 0) await redis.run((client) => client.srem(endedKey, ...done));
+
+      /** The notes that no later run needs, after a look at the link. */
+      async function lookedAt(present: readonly Note[]): Promise<readonly Note[]> {
+        const lookedMs = run.seen.get(id);
+        // The link may have got this end after the run looked at it, so the next run looks again.
+        if (lookedMs !== undefined) return present.filter(({ notedMs }) => lookedMs - notedMs >= UNUSED_NOTE_MS);
+        if (present.length === 0 || (await run.complete(workspaceId, id, whenever))) return present;
+        failed.add(id);
+        return [];
+      }
     }
   }
 
@@ -268,10 +329,12 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
      * even if earlier runs have completed all tests up to that end. Does nothing if the test will run on. If the change fails, the note
      * has no effect.
      *
-     * @throws ApiError 500 with `Retry-After` when Redis is away: do not change the link then
+     * @throws ApiError 429 when the workspace has set too many ends in this minute, 500 with `Retry-After` when Redis is away: do not change
+     *   the link then
      */
     async noteEnd(link: LinkRecord): Promise<void> {
       if (!hasEnded(link, now() + CLOCK_MS)) return;
+      await countNote(link.workspaceId);
       const note = `${link.workspaceId}/${link.id}/${link.testCompletedAt}/${now()}`;
       await redis.run((client) => client.sadd(endedKey, note));
     },
