@@ -8,10 +8,12 @@ export interface UnsentLimits {
   readonly bytesMax: number;
   /** Of one workspace. */
   readonly bytesPerWorkspaceMax: number;
+  /** Of one workspace whatever the others have: small answers do not wait for large ones of others. */
+  readonly bytesAlwaysAllowed: number;
 }
 
 /** A process may have 512 MB (deploy/kubernetes/query.yaml), and Node then limits the heap to half of it. */
-const LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000 };
+const LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000, bytesAlwaysAllowed: 1_000_000 };
 const RETRY_SECONDS = 1;
 
 const WIDE = /[\u0100-\uffff]/;
@@ -44,7 +46,8 @@ export interface UnsentAnswers {
 }
 
 /** Creates the count of a process. */
-export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLimits = LIMITS): UnsentAnswers {
+export function createUnsentAnswers(limits: UnsentLimits = LIMITS): UnsentAnswers {
+  const { bytesMax, bytesPerWorkspaceMax, bytesAlwaysAllowed } = limits;
   const unsent = new Map<string, number>();
   let total = 0;
 
@@ -58,8 +61,13 @@ export function createUnsentAnswers({ bytesMax, bytesPerWorkspaceMax }: UnsentLi
   /** @param bytes of one more answer */
   function checkRoom(workspaceId: string, bytes: number): void {
     const own = unsent.get(workspaceId) ?? 0;
-    // A workspace without such answers is never refused for those of others.
-    if (own === 0 || (own + bytes <= bytesPerWorkspaceMax && total + bytes <= bytesMax)) return;
+    // A workspace without such answers, or with small ones only, is never refused for those of others.
+    if (
+      own === 0 ||
+      own + bytes <= bytesAlwaysAllowed ||
+      (own + bytes <= bytesPerWorkspaceMax && total + bytes <= bytesMax)
+    )
+      return;
     const message = 'Earlier answers for this workspace have not been read yet. Please read them, and try again.';
     throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
   }

@@ -12,7 +12,7 @@ function anAnswer() {
 const REFUSED = expect.objectContaining({ status: 429, retryAfterSeconds: 1 });
 
 it('a workspace waits for its own answers, and for those of all only if it has some itself', () => {
-  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60 });
+  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60, bytesAlwaysAllowed: 0 });
   const [first, second, third] = [anAnswer(), anAnswer(), anAnswer()];
   unsent.reserve('a', first.reply, 60);
   expect(() => unsent.check('a')).toThrow(REFUSED);
@@ -27,7 +27,7 @@ it('a workspace waits for its own answers, and for those of all only if it has s
 });
 
 it('an answer that would take too much memory beside the others of its workspace, or of all, is refused', () => {
-  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60 });
+  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60, bytesAlwaysAllowed: 0 });
   unsent.reserve('a', anAnswer().reply, 40);
   expect(() => unsent.reserve('a', anAnswer().reply, 21)).toThrow(REFUSED);
   unsent.reserve('a', anAnswer().reply, 20);
@@ -36,14 +36,21 @@ it('an answer that would take too much memory beside the others of its workspace
   unsent.reserve('b', anAnswer().reply, 10);
 });
 
+it('small answers of a workspace are not refused for the large ones of others', () => {
+  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60, bytesAlwaysAllowed: 10 });
+  for (const large of ['a', 'b']) unsent.reserve(large, anAnswer().reply, 60);
+  for (let answer = 0; answer < 5; answer++) unsent.reserve('c', anAnswer().reply, 2);
+  expect(() => unsent.reserve('c', anAnswer().reply, 1)).toThrow(REFUSED);
+});
+
 it('the only answer of a workspace is never refused', () => {
-  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60 });
+  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60, bytesAlwaysAllowed: 0 });
   unsent.reserve('a', anAnswer().reply, 1000);
   expect(() => unsent.reserve('b', anAnswer().reply, 1000)).not.toThrow();
 });
 
 it('an answer counts with the size that it has now, and not at all once it has ended', () => {
-  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60 });
+  const unsent = createUnsentAnswers({ bytesMax: 100, bytesPerWorkspaceMax: 60, bytesAlwaysAllowed: 0 });
   const { reply, end } = anAnswer();
   const other = anAnswer();
   const answer = unsent.reserve('a', reply, 60);

@@ -26,7 +26,7 @@ let heavy: TestWorkspace;
 let light: TestWorkspace;
 let stop: () => Promise<void>;
 let slowEnded = 0;
-const unsentAnswers = createUnsentAnswers({ bytesMax: 1000, bytesPerWorkspaceMax: 500 });
+const unsentAnswers = createUnsentAnswers({ bytesMax: 1000, bytesPerWorkspaceMax: 500, bytesAlwaysAllowed: 0 });
 
 beforeAll(async () => {
   query = await startQuery();
