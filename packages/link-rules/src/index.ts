@@ -3,6 +3,7 @@ export { checkNotShared, domainSlug } from './domain-slug.js';
 export { checkBulkImage, completeLink, draftLink } from './draft-link.js';
 export { checkUtmValues, destinationOf, plainFields, variantsOf } from './link-fields.js';
 export { checkLinkQuota, linksThisMonth, withinLinkQuota } from './link-quota.js';
+export { checkTagIds } from './link-references.js';
 export type { LinkRuleDeps } from './link-rule-deps.js';
 export { settleStoredLinks } from './lost-references.js';
 export { linkContext, newLink } from './new-link.js';

@@ -87,6 +87,16 @@ async function programFolder(
   return program?.defaultFolderId ? folders.get(id, program.defaultFolderId) : undefined;
 }
 
+function checkTagCount(field: 'tagIds' | 'tagNames', tags: ReadonlySet<string>): void {
+  if (tags.size > TAGS_NAMED_MAX)
+    throw fieldError('too_big', field, `must name at most ${TAGS_NAMED_MAX} different tags in a request`);
+}
+
+/** Checks the tags that a request with many links names by their ids. @throws ApiError unprocessable_entity for too many different ones */
+export function checkTagIds(bodies: readonly ReferenceFields[]): void {
+  checkTagCount('tagIds', new Set(bodies.flatMap((body) => requestedTags(body)?.ids ?? [])));
+}
+
 /**
  * Looks up every resource that the bodies refer to, each once and all concurrently: a hundred bodies need as many round trips as one.
  *
@@ -100,10 +110,7 @@ export async function readReferences(
   const workspaceId = workspace.id;
   const tags = bodies.map((body) => requestedTags(body) ?? { ids: [], names: [] });
   const names = new Set(tags.flatMap((requested) => requested.names));
-  const tagIds = new Set(tags.flatMap(({ ids }) => ids));
-  for (const [field, { size }] of Object.entries({ tagIds, tagNames: names }))
-    if (size > TAGS_NAMED_MAX)
-      throw fieldError('too_big', field, `must name at most ${TAGS_NAMED_MAX} different tags in a request`);
+  checkTagCount('tagNames', names);
   const refersToPartners = bodies.some(({ programId, partnerId, tenantId }) => programId || partnerId || tenantId);
   const [primary, domains, tagsById, tagsByName, folders, partners, partnerByTenant, webhooks, partnerFolder] =
     await Promise.all([
@@ -112,7 +119,7 @@ export async function readReferences(
         bodies.map(({ domain }) => domain && domainName(domain)),
         (slug) => catalog.domains.findBySlug(slug, API_READ),
       ),
-      catalog.tags.getMany(workspaceId, [...tagIds]),
+      catalog.tags.getMany(workspaceId, [...new Set(tags.flatMap(({ ids }) => ids))]),
       findEach([...names], (name) => catalog.tags.findByName(workspaceId, name)),
       catalog.folders.getMany(workspaceId, itemsOf(bodies.flatMap(({ folderId }) => folderId ?? []))),
       catalog.partners.getMany(workspaceId, itemsOf(bodies.flatMap(({ partnerId }) => partnerId ?? []))),

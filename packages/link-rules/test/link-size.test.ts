@@ -41,4 +41,9 @@ it('each tag counts as one with the longest name, because it may be renamed', ()
   expect(shown.length / TAG_COLORS.length).toBeLessThanOrEqual(450);
   // One that has so many already may get others.
   expect(() => checkLinkSize(aLink(4000, { tagIds }), aLink(4000, { tagIds }))).not.toThrow();
+  // Its other fields may grow as far as without the names of its tags, and it gets no further tag.
+  expect(() => checkLinkSize(aLink(5000, { tagIds }), aLink(4000, { tagIds }))).not.toThrow();
+  expect(() => checkLinkSize(aLink(CHARS_MAX + 1, { tagIds }), aLink(4000, { tagIds }))).toThrow('too long');
+  const more = [...tagIds, 'tag_1'];
+  expect(() => checkLinkSize(aLink(4000, { tagIds: more }), aLink(4000, { tagIds }))).toThrow('tagIds: makes');
 });

@@ -41,7 +41,7 @@ export const dataText = (field: string): string => `JSONExtractString(data, '${f
 /** SQL of the JSON of a record in which fields, objects and lists, are empty; `{}` for a text that is no JSON. */
 export function dataWithEmpty(fields: readonly string[]): string {
   const names = fields.map((field) => `'${field}'`).join(', ');
-  const value = `multiIf(one.1 NOT IN (${names}), one.2, startsWith(one.2, '['), '[]', '{}')`;
+  const value = `multiIf(NOT has([${names}], one.1), one.2, startsWith(one.2, '['), '[]', '{}')`;
   return `concat('{', arrayStringConcat(arrayMap(one -> concat('"', one.1, '":', ${value}), JSONExtractKeysAndValuesRaw(data)), ','), '}')`;
 }
 

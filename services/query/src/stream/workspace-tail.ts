@@ -3,6 +3,8 @@ import { createWakeUps } from './wake-ups.js';
 
 /** How many event ids are kept in memory, so that readers near the end of the tail need not read the same entries from Redis. */
 const RECENT_IDS_MAX = 20_000;
+/** The fewest entries that are read from Redis: those after a large one may be small. */
+const ENTRIES_MIN = 10;
 /** Events that a reader cannot get: they are no longer in the tail, or were stored while the workspace had no tail. */
 export interface Gap {
   readonly from: TailPosition;
@@ -42,6 +44,11 @@ function firstOf(entries: readonly TailEntry[], idsMax: number): readonly TailEn
     left -= ids.length;
   }
   return first;
+}
+
+/** How many entries to read for so many ids, with one more, because the position may lie within the first. */
+function entriesFor(ids: number, idsPerEntry: number): number {
+  return Math.min(TAIL_ENTRIES_MAX, Math.max(ENTRIES_MIN, Math.ceil(ids / idsPerEntry) + 1));
 }
 
 /** The tail of one workspace, as far as this process has read it. */
@@ -88,8 +95,7 @@ export function createWorkspaceTail(
 
   /** Reads entries before the head from Redis. Without an error, a reader that gets none of them would read again without a pause. */
   async function readStored(from: TailPosition, idsMax: number): Promise<readonly TailEntry[]> {
-    // One more than expected, because the position may lie within the first.
-    const entries = await readAfter(from, Math.min(TAIL_ENTRIES_MAX, Math.ceil(idsMax / idsPerEntry) + 1));
+    const entries = await readAfter(from, entriesFor(idsMax, idsPerEntry));
     if (entries[0]?.start.epoch !== from.epoch) throw new Error('Redis has lost the tail');
     idsPerEntry = Math.max(1, entries.reduce((sum, { ids }) => sum + ids.length, 0) / entries.length);
     return entries;

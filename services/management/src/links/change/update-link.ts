@@ -161,7 +161,7 @@ function selectLinks(
  * `PATCH /links/bulk`: applies one change to up to a hundred links, in one insert.
  *
  * @returns the updated links in the order given, then those in folders without write access; unknown and hidden ones are left out
- * @throws ApiError 400, 403, 404 or 422, in which case no link was changed
+ * @throws ApiError 400, 403, 404, 422 or 429, in which case no link was changed
  */
 export async function updateLinks(
   deps: LinkDeps,

@@ -3,6 +3,7 @@ import { type KeyCaller, linkVisibility, type NewLink, normaliseKey, otherKeyFor
 import { ApiError, type CreateLinkBody, domainName, fieldError, type Link, type LinkError } from '@waymark/contract';
 import {
   checkBulkImage,
+  checkTagIds,
   type LinkContext,
   linkContext,
   newLink,
@@ -65,6 +66,7 @@ export async function createLinks(
 ): Promise<(Link | LinkError)[]> {
   const { links } = deps.catalog;
   const workspaceId = caller.workspace.id;
+  checkTagIds(bodies);
   const context = await linkContext(deps, caller, bodies);
   checkDistinct(bodies, context.references.fallbackDomain);
   const results = await Promise.all(await startInTurns(bodies, (body) => linkOrError(deps, context, body)));
