@@ -292,7 +292,7 @@ describe('consistency with the code', () => {
     ];
     expect(applying.length).toBeGreaterThan(3);
     for (const text of applying) {
-      const commands = text.replaceAll('#', ' ');
+      const commands = text.replaceAll('#', ' ').replaceAll('\\\n', '\n');
       const [applied, waited] = [commands.indexOf('kubectl apply -k'), commands.indexOf(wait)];
       expect([applied >= 0, waited > applied]).toEqual([true, true]);
       const untilWait = commands.slice(applied, waited).split('kubectl ').slice(1);

@@ -81,6 +81,12 @@ const NOTES_PER_READ = 1000;
 /** How many ends of its tests a workspace may set in a minute: each is a note, which stays in Redis for some minutes. */
 const NOTES_PER_MINUTE_MAX = 5000;
 const MINUTE_SECONDS = 60;
+/** Increments a counter, which begins anew some seconds after its first count. */
+const COUNT = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+return count
+`;
 
 /** Links whose test ended within a time. Also finds older versions of links, so `completeOne` checks the current record. */
 const ENDED = `
@@ -214,13 +220,8 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
   /** @throws ApiError 429 when the workspace has {@link NOTES_PER_MINUTE_MAX} notes of this minute already */
   async function countNote(workspaceId: string): Promise<void> {
     const key = countKey(workspaceId);
-    const counted = await redis.run(async (client) => {
-      const [, result] = (await client.multi().set(key, 0, 'EX', MINUTE_SECONDS, 'NX').incr(key).exec()) ?? [];
-      const [err, count] = result ?? [];
-      if (err) throw err;
-      return Number(count);
-    });
-    if (counted <= NOTES_PER_MINUTE_MAX) return;
+    const counted = await redis.run((client) => client.eval(COUNT, 1, key, MINUTE_SECONDS));
+    if (Number(counted) <= NOTES_PER_MINUTE_MAX) return;
     const message = `At most ${NOTES_PER_MINUTE_MAX} A/B tests of a workspace can be ended in a minute. Retry in ${MINUTE_SECONDS} s.`;
     throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: MINUTE_SECONDS });
   }

@@ -6,8 +6,9 @@ import { TAG_COLORS } from './link.js';
 
 /** Maximum characters of the name of a tag, a folder or a UTM template. */
 export const RESOURCE_NAME_CHARS_MAX = 190;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are refused. Not every reader of the OpenAPI document supports `\P{Cc}`.
-const NO_CONTROL_CHARACTERS = /^[^\x00-\x1f\x7f-\x9f]*$/;
+// A NUL character is refused everywhere, by a rule of its own. Not every reader of the OpenAPI document supports `\P{Cc}`.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are refused.
+const NO_CONTROL_CHARACTERS = /^[^\x01-\x1f\x7f-\x9f]*$/;
 /** In JSON, control characters have six characters. A link is shown with the names of its tags: see `packages/link-rules/src/link-size.ts`. */
 export const resourceName = z
   .string()

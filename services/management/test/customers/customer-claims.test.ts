@@ -64,7 +64,10 @@ test('a rename that takes longer than its claim lasts does not leave the old ext
 });
 
 it('a customer who is renamed while another request sends the former external id back keeps the claim of neither', async () => {
-  const { body: customer } = await acme.call<{ id: string }>('POST', '/customers', { externalId: 'former' });
+  const { body: customer } = await acme.call<{ id: string }>('POST', '/customers', {
+    externalId: 'former',
+    country: 'FR',
+  });
   const { catalog, redis } = management;
   let isFormerClaimed = false;
   const update: typeof catalog.customers.update = async (workspaceId, id, change) => {
