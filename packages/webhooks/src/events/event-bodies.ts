@@ -145,15 +145,12 @@ export function createEventBodies({ catalog, ...store }: EventBodiesDeps) {
         const link = links.get(one.linkId);
         if (link === undefined) return [];
         const id = webhookEventIdOf(event, one.id);
-        const bodyOf = () => outgoingEvent(id, event, one.timestampMs, dataOf(one, link)).body;
-        return [
-          {
-            id,
-            get body() {
-              return bodyOf();
-            },
+        return {
+          id,
+          get body() {
+            return outgoingEvent(id, event, one.timestampMs, dataOf(one, link)).body;
           },
-        ];
+        };
       });
       return { ...missing, events: outgoing };
     },

@@ -69,3 +69,19 @@ it('a slice that is too large for ClickHouse is read in smaller ones', async () 
   expect(sent).toEqual(ALL);
   expect(slices.length).toBeLessThan(20);
 });
+
+it('readers whose frames differ a little cut a tail alike, so that they share its queries', async () => {
+  const [one, other] = await Promise.all([2400, 2900].map((chars) => readAll(() => chars)));
+  expect(one?.slices.map(({ ids }) => ids)).toEqual(other?.slices.map(({ ids }) => ids));
+});
+
+it('of large entries, few are read from Redis for a slice', async () => {
+  const asked: number[] = [];
+  const tail = createWorkspaceTail(positionAt(60_000), async ({ number }, entriesMax) => {
+    asked.push(entriesMax);
+    const ids = Array.from({ length: 1000 }, (_, index) => String(index));
+    return [{ start: positionAt(number), end: positionAt(number + 1000), kind: 'click', ids }];
+  });
+  for (const number of [0, 1000, 2000]) await tail.after(positionAt(number), 100);
+  expect(asked).toEqual([50, 10, 10]);
+});
