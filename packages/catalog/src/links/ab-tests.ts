@@ -74,8 +74,8 @@ const CLOCK_MS = 5_000;
  * before the change.
  */
 const UNUSED_NOTE_MS = 120_000;
-/** By how much the clocks of two processes may differ (docs/production.md). */
-const CLOCKS_APART_MS = 600_000;
+/** By how much the clock of the process that notes an end may be behind that of the writer (docs/production.md, Clocks). */
+const NOTE_CLOCK_BEHIND_MS = 600_000;
 /** About how many notes are read at a time. Redis reads them in half a millisecond. */
 const NOTES_PER_READ = 1000;
 /** How many ends of its tests a workspace may set in a minute: each is a note, which stays in Redis for some minutes. */
@@ -298,7 +298,7 @@ export function createAbTests({ redis, clickhouse, settings, namesTable, store, 
         const lookedMs = run.seen.get(id);
         // The link may have got this end after the run looked at it, so the next run looks again.
         if (lookedMs !== undefined)
-          return present.filter(({ notedMs }) => lookedMs - notedMs >= UNUSED_NOTE_MS + CLOCKS_APART_MS);
+          return present.filter(({ notedMs }) => lookedMs - notedMs >= UNUSED_NOTE_MS + NOTE_CLOCK_BEHIND_MS);
         if (present.length === 0 || (await run.complete(workspaceId, id, whenever))) return present;
         failed.add(id);
         return [];
