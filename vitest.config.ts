@@ -38,10 +38,10 @@ function includedFiles(mode: Mode): IncludedFiles {
   const isSelected = (path: string) => rooms === undefined || rooms.some((room) => path.startsWith(`${room}/`));
   const ofWholeRuns = (project: ProjectName) => (rooms === undefined ? of(project) : []);
   if (mode === 'verify')
-    return { [TOGETHER]: [...of('system'), ...of('stores'), ...of('unit')], measured: of('measured') };
+    return { [TOGETHER]: [...of('system'), ...of('stores'), ...of('unit')], isolated: of('isolated') };
   return {
     system: ofWholeRuns('system'),
-    measured: ofWholeRuns('measured'),
+    isolated: of('isolated').filter(isSelected),
     stores: of('stores').filter(isSelected),
     unit: of('unit'),
   };
@@ -58,8 +58,8 @@ export default defineConfig(({ mode }) => {
       test: {
         name,
         include,
-        setupFiles: ['packages/test-kit/src/run/fresh-modules.ts'],
-        isolate: name === 'measured',
+        setupFiles: ['packages/test-kit/src/run/each-file.ts'],
+        isolate: name === 'isolated',
         ...(name === 'system' && { globalSetup: ['packages/test-kit/src/run/build.ts'] }),
         // vitest sets BASE_URL, which is a setting of ours: a service started by a test must not inherit it.
         env: {

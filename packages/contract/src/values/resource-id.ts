@@ -87,6 +87,11 @@ export function createResourceId(kind: ResourceKind, nowMs: number): string {
   return formatResourceId(kind, lastNumber);
 }
 
+/** Starts ids anew at the next time given. For tests, whose files share a process and have clocks of their own. */
+export function restartResourceIds(): void {
+  lastNumber = 0n;
+}
+
 /** The creation time of an id in milliseconds since the epoch; undefined when the text is no id of that kind. */
 export function resourceIdTime(kind: ResourceKind, id: string): number | undefined {
   const number = parseResourceId(kind, id);

@@ -1,14 +1,14 @@
 import type { ImportSource } from '@waymark/contract';
 import { createOutbound } from '@waymark/outbound';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { openApi } from '../../src/index.js';
 import { type StubAnswer, type StubRequest, startStub } from './stub-server.js';
 
 export const KEY = 'secret-key-of-the-source';
 export const NOW = Date.parse('2026-01-01T00:00:00Z');
 
+/** Stays open, because the test files of a process share it. */
 export const outbound = createOutbound({ allowedRanges: ['127.0.0.1'] });
-afterAll(() => outbound.close());
 
 /** Options of a reading. */
 export interface Reading {

@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { TOGETHER, testFiles } from './test-projects.js';
 
-const PROJECTS = ['system', 'measured', 'unit', 'stores'];
+const PROJECTS = ['system', 'isolated', 'unit', 'stores'];
 /**
  * The seconds of the test files of a whole run that take at least {@link LISTED_SECONDS_MIN}, the longest first, because a fresh clone has no
  * durations of an earlier run. Every `npm run verify` leaves its own in `node_modules/.cache/durations.json`; copy them when they differ much.
@@ -40,7 +40,7 @@ export class LongFilesFirst extends BaseSequencer {
 function alternated(files: readonly TestSpecification[]): TestSpecification[] {
   const projects = testFiles();
   const isOfSystem = ({ moduleId }: TestSpecification) =>
-    ['system', 'measured'].includes(projects.get(relative('.', moduleId)) ?? '');
+    ['system', 'isolated'].includes(projects.get(relative('.', moduleId)) ?? '');
   const spread = (some: readonly TestSpecification[]) =>
     some.map((file, index) => ({ file, share: (index + 0.5) / some.length }));
   return [...spread(files.filter(isOfSystem)), ...spread(files.filter((file) => !isOfSystem(file)))]

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 
 /** Tests that measure the CPU time of their own process for hostile input. */
 const MEASURED_ROOM = 'test/hostile';
+/** Replaces a module, also for the files that run after it in the same process. */
+const REPLACES_MODULE = /\bvi\.(?:mock|doMock)\(/;
 /** Folders whose tests start processes, browsers, proxies or stacks, or read what the build makes. */
 const SYSTEM_ROOMS = ['packages/browser-script', 'services/cli', 'services/standalone', 'services/writer', 'test'];
 const STARTS_PROCESS = /from 'node:child_process'|\bforkService\(/;
@@ -10,7 +12,7 @@ const STARTS_STORE =
   /\b(?:startRedis|start(?:Migrated)?ClickHouse|startTest(?:Cluster|Replicas)|startS3Server|startEngineAs|startStores|createTestDatabase)\(/;
 const RELATIVE_IMPORT = /from '(\.{1,2}\/[^']+)\.js'/g;
 
-export type ProjectName = 'unit' | 'stores' | 'system' | 'measured';
+export type ProjectName = 'unit' | 'stores' | 'system' | 'isolated';
 
 /**
  * The project that has the files of `unit`, `stores` and `system` in a run of all tests. A worker runs files of one project, so only
@@ -31,14 +33,15 @@ function filesBelow(folder: string): string[] {
 }
 
 /**
- * The project of a test file. `measured`: measures the CPU time of its own process, so each file has one. `system`: is in one of the
- * system rooms, or starts a process. `stores`: starts a Redis or a storage, or opens a database. `unit`: all others. The fixtures that a file
- * imports count as its own text.
+ * The project of a test file. `isolated`: measures the CPU time of its own process, or replaces a module; each of these has a process of
+ * its own, while the files of the other projects share the modules of theirs. `system`: is in one of the system rooms, or starts a process.
+ * `stores`: starts a Redis or a storage, or opens a database. `unit`: all others. The fixtures that a file imports count as its own text.
  */
 function projectOf(path: string): ProjectName {
-  if (path.startsWith(`${MEASURED_ROOM}/`)) return 'measured';
+  if (path.startsWith(`${MEASURED_ROOM}/`)) return 'isolated';
   if (SYSTEM_ROOMS.some((room) => path.startsWith(`${room}/`))) return 'system';
   const text = textWithFixtures(path, new Set());
+  if (REPLACES_MODULE.test(text)) return 'isolated';
   if (STARTS_PROCESS.test(text)) return 'system';
   return STARTS_STORE.test(text) ? 'stores' : 'unit';
 }
