@@ -25,3 +25,4 @@ export { closeIfPipelinedTooDeep } from './server/pipelined-requests.js';
 export { runService, type Service } from './server/run-service.js';
 export { boundRequestPieces } from './server/small-pieces.js';
 export { discardBody } from './server/unneeded-bodies.js';
+export { createUnsentAnswers, memoryOf, type UnsentAnswer, type UnsentAnswers } from './server/unsent-answers.js';

@@ -18,7 +18,6 @@ import { createPlannerCache } from './planner-cache.js';
 import { exportSchedules, type ScheduleSettings } from './schedules/export-schedules.js';
 import { streamRoutes } from './stream/stream-routes.js';
 import type { StreamTimes } from './stream/stream-times.js';
-import { createUnsentAnswers } from './unsent-answers.js';
 import { createReadRunners } from './workspace-concurrency.js';
 
 /** Dependencies of the routes. */
@@ -55,7 +54,7 @@ export async function queryRoutes(app: App, deps: QueryDeps): Promise<void> {
   app.addHook('preClose', async () => deps.exportSlots.close());
   const planCache = createPlannerCache(deps.now, deps.catalog.isSubscribed);
   deps.catalog.subscribe(planCache);
-  const withReads = { ...deps, ...createReadRunners({ ...deps, planCache }), unsentAnswers: createUnsentAnswers() };
+  const withReads = { ...deps, ...createReadRunners({ ...deps, planCache }), unsentAnswers: app.unsentAnswers };
   await eventRoutes(app, withReads);
   await eventsExportRoutes(app, withReads);
   await analyticsRoutes(app, withReads);

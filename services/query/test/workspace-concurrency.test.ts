@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
-import { type App, authPlugin, createApp, createLogger } from '@waymark/http-kit';
+import { type App, authPlugin, createApp, createLogger, createUnsentAnswers } from '@waymark/http-kit';
 import { createRateLimiter } from '@waymark/rate-limit';
 import { leastOf, startRedis, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
@@ -10,7 +10,6 @@ import { analyticsRoutes } from '../src/analytics/analytics-routes.js';
 import { eventRoutes } from '../src/events/event-routes.js';
 import { partnerAnalyticsRoutes } from '../src/partner-analytics/partner-analytics-routes.js';
 import { createPlannerCache } from '../src/planner-cache.js';
-import { createUnsentAnswers } from '../src/unsent-answers.js';
 import { createReadRunners } from '../src/workspace-concurrency.js';
 import { aWorkspace, DOC_BASE, startQuery, type TestQuery, type TestWorkspace } from './test-query.js';
 

@@ -30,6 +30,7 @@ import { limitPipelining } from './pipelined-requests.js';
 import { limitPieces } from './small-pieces.js';
 import { discardBody } from './unneeded-bodies.js';
 import { dropUnreadAnswers } from './unread-answers.js';
+import { createUnsentAnswers, type UnsentAnswers } from './unsent-answers.js';
 
 /** Limit on the request line and the headers. A `query` of 10,000 characters may have 90 kB percent-encoded; Node's default is 16 KiB. */
 const HEADER_BYTES_MAX = 128 * 1024;
@@ -42,6 +43,10 @@ const UNREAD_ANSWER_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The count of the answers to requests with a key that are not sent yet. */
+    unsentAnswers: UnsentAnswers;
+  }
   interface FastifyRequest {
     /** Plan of the caller's workspace; empty without a secret key. */
     callerPlan: string;
@@ -84,6 +89,8 @@ export interface CreateAppOptions {
   readonly headerBytesMax?: number;
   /** Rewrites the URL for the router; the original stays in `request.originalUrl`. */
   readonly rewriteUrl?: (request: IncomingMessage) => string;
+  /** By default one with the limits of a process. Tests lower them. */
+  readonly unsentAnswers?: UnsentAnswers;
   /** Time limits of a connection. Tests shorten them. */
   readonly timeoutsMs?: {
     /** For the headers of a request to arrive. */
@@ -194,7 +201,8 @@ export function createApp(options: CreateAppOptions): App {
   acceptJsonOnly(app);
   // At other levels nothing would be logged, and each request would cost its listeners.
   if (options.logger.isLevelEnabled('debug')) afterAnswer(app, logAnswer);
-  dropUnreadAnswers(app, timeouts.unreadAnswer);
+  app.decorate('unsentAnswers', options.unsentAnswers ?? createUnsentAnswers());
+  dropUnreadAnswers(app, timeouts.unreadAnswer, app.unsentAnswers);
   addRequestHooks(app, options.requireHttps === true, options.plainHttpPaths ?? []);
 
   app.addHook('onRoute', describeRoute);

@@ -1,8 +1,9 @@
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { isInParts } from '../requests/send-json.js';
+import type { UnsentAnswers } from './unsent-answers.js';
 
-/** Smaller responses are only limited by `closeConnections`: a client could hold as much memory by a connection in other ways. */
+/** Smaller responses are not counted, and only limited by `closeConnections`: a client could hold as much memory by a connection in other ways. */
 const LARGE_BYTES = 1_000_000;
 /** A client that reads a large response more slowly than this is disconnected. */
 const BYTES_PER_MS_MIN = 250;
@@ -15,10 +16,23 @@ const BYTES_PER_MS_MIN = 250;
  *
  * @param stalledMs the time that every client has, in milliseconds
  */
-export function dropUnreadAnswers(app: Pick<FastifyInstance, 'addHook'>, stalledMs: number): void {
+export function dropUnreadAnswers(
+  app: Pick<FastifyInstance, 'addHook'>,
+  stalledMs: number,
+  unsentAnswers: UnsentAnswers,
+): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const isPartial = isInParts(payload);
-    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+    const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
+    const bytes = whole.length;
+    if (bytes > LARGE_BYTES) {
+      try {
+        unsentAnswers.addWhole(request, reply, whole);
+      } catch (err) {
+        done(err as Error);
+        return;
+      }
+    }
     const { socket } = reply.raw;
     if ((isPartial || bytes > LARGE_BYTES) && socket instanceof Socket) {
       const [beganMs, bytesBefore] = [performance.now(), socket.bytesWritten];

@@ -1,8 +1,7 @@
 import type { Catalog } from '@waymark/catalog';
 import { analyticsAnswerSchema, analyticsQuerySchema } from '@waymark/contract';
-import { type App, sendJsonText } from '@waymark/http-kit';
+import { type App, sendJsonText, type UnsentAnswers } from '@waymark/http-kit';
 import { callerOf } from '../events/find-references.js';
-import type { UnsentAnswers } from '../unsent-answers.js';
 import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindRequest } from './bind-request.js';

@@ -1,7 +1,6 @@
 import type { BoundAnalytics, CountedGroup } from '@waymark/event-query';
-import { jsonItems, mapYielding } from '@waymark/http-kit';
+import { jsonItems, mapYielding, memoryOf, type UnsentAnswer, type UnsentAnswers } from '@waymark/http-kit';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { memoryOf, type UnsentAnswer, type UnsentAnswers } from '../unsent-answers.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { readGroups } from './read-groups.js';
 import type { RowParts } from './response-body.js';

@@ -1,9 +1,8 @@
 import type { Catalog } from '@waymark/catalog';
 import { eventSchema, eventsQuerySchema } from '@waymark/contract';
 import { formatCursor, parse, parseCursor } from '@waymark/event-query';
-import { type App, jsonItems, sendJsonText } from '@waymark/http-kit';
+import { type App, jsonItems, sendJsonText, type UnsentAnswers } from '@waymark/http-kit';
 import { z } from 'zod';
-import type { UnsentAnswers } from '../unsent-answers.js';
 import { whileUsageChecked } from '../usage-check.js';
 import type { RunReads } from '../workspace-concurrency.js';
 import { bindEvents } from './bind-events.js';

@@ -1,6 +1,5 @@
 import type { EventKind } from '@waymark/contract';
-import { mapYielding } from '@waymark/http-kit';
-import { memoryOf } from '../unsent-answers.js';
+import { mapYielding, memoryOf } from '@waymark/http-kit';
 import type { EventPageRow } from './event-text.js';
 import type { Caller } from './find-references.js';
 import { itemText, type PageTextDeps, type RowTexts, textsOfRows } from './page-text.js';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { createUnsentAnswers } from '../src/unsent-answers.js';
+import { createUnsentAnswers } from '../../src/index.js';
 
 /** An answer that is being sent, and the function that ends it. */
 function anAnswer() {

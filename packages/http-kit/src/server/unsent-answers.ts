@@ -1,6 +1,6 @@
 import { ApiError } from '@waymark/contract';
-import { onReplyClose } from '@waymark/http-kit';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { onReplyClose } from '../requests/on-reply-close.js';
 
 /** Limits on the memory of answers that clients have not taken yet, in bytes. */
 export interface UnsentLimits {
@@ -12,7 +12,7 @@ export interface UnsentLimits {
   readonly bytesAlwaysAllowed: number;
 }
 
-/** A process may have 512 MB (deploy/kubernetes/query.yaml), and Node then limits the heap to half of it. */
+/** A process may have 512 MB (deploy/kubernetes), and Node then limits the heap to half of it. */
 const LIMITS: UnsentLimits = { bytesMax: 150_000_000, bytesPerWorkspaceMax: 75_000_000, bytesAlwaysAllowed: 1_000_000 };
 const RETRY_SECONDS = 1;
 
@@ -31,8 +31,8 @@ export interface UnsentAnswer {
 }
 
 /**
- * Counts the memory that answers take until their clients have taken them. The events of a page may have 25 MB, the groups of analytics 40 MB, and a
- * client that reads slowly may take minutes for them: enough of them would take all the memory of the process.
+ * Counts the memory that answers take until their clients have taken them. The events of a page may have 25 MB, the groups of analytics 40 MB, a page
+ * of domains with their files 60 MB, and a client that reads slowly may take minutes for them: enough of them would take all the memory of the process.
  */
 export interface UnsentAnswers {
   /** Call it before an answer is read. @throws ApiError 429 while the answers of the workspace, or of all, take too much memory */
@@ -43,12 +43,20 @@ export interface UnsentAnswers {
    * @throws ApiError 429 when it would take too much memory beside the others
    */
   reserve(workspaceId: string, reply: FastifyReply, bytes: number): UnsentAnswer;
+  /**
+   * Counts an answer that is in memory as a whole until it is sent or its client has disconnected, unless its route has reserved memory for it.
+   * One to a request other than `GET` is never refused: the request has taken effect, and must not be repeated.
+   *
+   * @throws ApiError 429 like {@link reserve}
+   */
+  addWhole(request: FastifyRequest, reply: FastifyReply, body: string | Buffer): void;
 }
 
 /** Creates the count of a process. */
 export function createUnsentAnswers(limits: UnsentLimits = LIMITS): UnsentAnswers {
   const { bytesMax, bytesPerWorkspaceMax, bytesAlwaysAllowed } = limits;
   const unsent = new Map<string, number>();
+  const counted = new WeakSet<FastifyReply>();
   let total = 0;
 
   function change(workspaceId: string, bytes: number): void {
@@ -72,28 +80,38 @@ export function createUnsentAnswers(limits: UnsentLimits = LIMITS): UnsentAnswer
     throw new ApiError('rate_limit_exceeded', message, { retryAfterSeconds: RETRY_SECONDS });
   }
 
+  function add(workspaceId: string, reply: FastifyReply, bytes: number): UnsentAnswer {
+    counted.add(reply);
+    let size = 0;
+    let isOver = false;
+    const resize = (to: number) => {
+      change(workspaceId, to - size);
+      size = to;
+    };
+    resize(bytes);
+    onReplyClose(reply, () => {
+      resize(0);
+      isOver = true;
+    });
+    return {
+      resize(to) {
+        if (!isOver) resize(to);
+      },
+    };
+  }
+
   return {
-    check(workspaceId) {
-      checkRoom(workspaceId, 1);
-    },
+    check: (workspaceId) => checkRoom(workspaceId, 1),
     reserve(workspaceId, reply, bytes) {
       checkRoom(workspaceId, bytes);
-      let counted = 0;
-      let isOver = false;
-      const resize = (to: number) => {
-        change(workspaceId, to - counted);
-        counted = to;
-      };
-      resize(bytes);
-      onReplyClose(reply, () => {
-        resize(0);
-        isOver = true;
-      });
-      return {
-        resize(to) {
-          if (!isOver) resize(to);
-        },
-      };
+      return add(workspaceId, reply, bytes);
+    },
+    addWhole({ method, workspace }, reply, body) {
+      // Absent in requests without a key.
+      if (!workspace || counted.has(reply)) return;
+      const bytes = typeof body === 'string' ? memoryOf(body) : body.length;
+      if (method === 'GET') checkRoom(workspace.id, bytes);
+      add(workspace.id, reply, bytes);
     },
   };
 }
