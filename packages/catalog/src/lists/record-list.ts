@@ -211,6 +211,17 @@ ORDER BY ${keys('sorted_by')} LIMIT 1 BY id`;
     read,
     list,
 
+    /** The oldest records of each value of a column, at most `limitEach` of each, by id, without pending ones. Takes turns with other lists. @param column constant SQL */
+    async oldestOfEach(workspaceId: string, conditions: readonly SqlCondition[], column: string, limitEach: number) {
+      if (matchNothing(conditions)) return [];
+      const rows = await readList<[string]>({
+        query: `SELECT data ${from('', conditions)} ORDER BY id LIMIT {each:UInt32} BY ${column}`,
+        parameters: { ...parametersOf(workspaceId, conditions), each: limitEach },
+        settings,
+      });
+      return rows.map(([data]) => parseData(kind, data));
+    },
+
     /** The records before or after a given one, in the order of creation. */
     async listFrom(workspaceId: string, conditions: readonly SqlCondition[], page: CursorPage): Promise<R[]> {
       const { order, limit, id, side, offset = 0 } = page;

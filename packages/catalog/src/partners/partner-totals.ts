@@ -1,6 +1,5 @@
-import type { ClickHouseClient } from '@waymark/clickhouse';
 import { formatResourceId, parseResourceId } from '@waymark/contract';
-import { queryRows } from '../clickhouse/query-rows.js';
+import type { ReadList } from '../clickhouse/list-reads.js';
 import { IN_NO_HIDDEN_FOLDER } from '../links/caller-visibility.js';
 import { BY_CREATION, type SortRule } from '../lists/record-list.js';
 import { numberOf } from '../model/entity-type.js';
@@ -70,7 +69,7 @@ export const VISIBLE_PARTNER_SORTS = sortsBy(`partner_id != 0 AND ${IN_NO_HIDDEN
  * @param hidesFolders whether links in hidden folders are not counted
  */
 export async function readPartnerTotals(
-  clickhouse: ClickHouseClient,
+  read: ReadList,
   settings: Readonly<Record<string, number>>,
   workspaceId: string,
   ids: readonly string[],
@@ -79,7 +78,7 @@ export async function readPartnerTotals(
   const partners = ids.flatMap((id) => parseResourceId('partner', id) ?? []).map(BigInt);
   if (partners.length === 0) return new Map();
   const ofPartners = 'partner_id IN ({partners:Array(UInt64)})';
-  const rows = await queryRows<[string, ...(string | number)[]]>(clickhouse, {
+  const rows = await read<[string, ...(string | number)[]]>({
     query: totalsOf(hidesFolders ? `${ofPartners} AND ${IN_NO_HIDDEN_FOLDER.sql}` : ofPartners),
     parameters: { workspace: numberOf('workspace', workspaceId), partners },
     settings,

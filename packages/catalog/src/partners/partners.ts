@@ -1,4 +1,6 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import type { ReadList } from '../clickhouse/list-reads.js';
+import { queryRows } from '../clickhouse/query-rows.js';
 import { IN_NO_HIDDEN_FOLDER, type LinkVisibility } from '../links/caller-visibility.js';
 import { equals, hasId, isOneOf } from '../lists/list-conditions.js';
 import { BY_CREATION } from '../lists/record-list.js';
@@ -13,6 +15,7 @@ import { type PartnerTotals, readPartnerTotals, VISIBLE_PARTNER_SORTS } from './
 /** Dependencies of {@link createPartners}. */
 export interface PartnersDeps extends ResourceDeps {
   readonly clickhouse: ClickHouseClient;
+  readonly readList: ReadList;
   readonly settings: TableSettings;
 }
 
@@ -60,9 +63,17 @@ export function createPartners(
       return (await partners.findOwnerUncached(partnerTenantId(workspaceId, tenantId)))?.record;
     },
 
-    /** The totals of the links of each partner; partners without events are absent. */
-    totals: (workspaceId: string, ids: readonly string[], hidesFolders = false): Promise<Map<string, PartnerTotals>> =>
-      readPartnerTotals(deps.clickhouse, deps.settings.read, workspaceId, ids, hidesFolders),
+    /** The totals of the links of each partner, read when it is the turn of the workspace's lists; partners without events are absent. */
+    listTotals: (
+      workspaceId: string,
+      ids: readonly string[],
+      hidesFolders: boolean,
+    ): Promise<Map<string, PartnerTotals>> =>
+      readPartnerTotals(deps.readList, deps.settings.read, workspaceId, ids, hidesFolders),
+
+    /** The totals of all links of each partner, read without waiting for lists. */
+    totals: (workspaceId: string, ids: readonly string[]): Promise<Map<string, PartnerTotals>> =>
+      readPartnerTotals((query) => queryRows(deps.clickhouse, query), deps.settings.read, workspaceId, ids, false),
 
     /** The oldest links of a partner, oldest first. */
     links: (workspaceId: string, id: string, limit: number, hidesFolders = false): Promise<LinkRecord[]> =>
@@ -81,12 +92,11 @@ export function createPartners(
       limitEach: number,
       hidesFolders: boolean,
     ): Promise<Map<string, LinkRecord[]>> {
-      const { sql, values } = hasId('partner_id', 'partner', ids);
-      const visible = hidesFolders ? `AND ${IN_NO_HIDDEN_FOLDER.sql}` : '';
-      const tail = `AND ${sql} ${visible} ORDER BY id LIMIT {each:UInt32} BY partner_id`;
-      const found = await links.table.select(workspaceId, tail, { ...values, each: limitEach });
+      const ofPartners = hasId('partner_id', 'partner', ids);
+      const conditions = hidesFolders ? [ofPartners, IN_NO_HIDDEN_FOLDER] : [ofPartners];
+      const found = await links.lists.oldestOfEach(workspaceId, conditions, 'partner_id', limitEach);
       const byPartner = new Map<string, LinkRecord[]>(ids.map((id) => [id, []]));
-      for (const { record } of found) byPartner.get(record.partnerId ?? '')?.push(record);
+      for (const record of found) byPartner.get(record.partnerId ?? '')?.push(record);
       return byPartner;
     },
 

@@ -111,7 +111,7 @@ export async function partnerObjects(
 ): Promise<Partner[]> {
   const ids = records.map(({ id }) => id);
   const [totals, tags, links] = await Promise.all([
-    catalog.partners.totals(workspaceId, ids, hidesFolders),
+    catalog.partners.listTotals(workspaceId, ids, hidesFolders),
     catalog.partnerTags.getMany(
       workspaceId,
       records.flatMap(({ partnerTagIds }) => partnerTagIds),

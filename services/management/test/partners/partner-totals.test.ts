@@ -1,6 +1,6 @@
 import { type Partner, parseResourceId } from '@waymark/contract';
 import { aClick, aLead, aSale, insertClicks, insertLeads, insertSales } from '@waymark/test-kit';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { aCaller, startManagement } from '../test-management.js';
 
 it('a partner has the totals of its links and their quotients, 0 for a divisor of 0', async () => {
@@ -35,4 +35,16 @@ it('a partner has the totals of its links and their quotients, 0 for a divisor o
     ...{ totalClicks: 0, totalLeads: 0, totalConversions: 0, totalSales: 0, totalSaleAmount: 0, netRevenue: 0 },
     ...{ clickToLeadRate: 0, clickToConversionRate: 0, leadToConversionRate: 0, averageLifetimeValue: 0 },
   });
+});
+
+it('the links of a page of partners and their totals are read in turn with lists', async () => {
+  const management = await startManagement();
+  onTestFinished(() => management.close());
+  const caller = await aCaller(management);
+  await caller.call<Partner>('POST', '/partners', { email: 'one@example.com', name: 'One' });
+  const rows = vi.spyOn(management.database.client, 'rows');
+  expect((await caller.get<Partner[]>('/partners')).body).toHaveLength(1);
+  const reads = rows.mock.calls.map(([read]) => read).filter(({ query }) => query.includes('partner_id'));
+  // The page, which is sorted by totals, the totals of its partners, and their links.
+  expect(reads.map(({ owner }) => owner)).toEqual(Array(3).fill(caller.workspaceId));
 });
