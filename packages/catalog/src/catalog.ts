@@ -174,7 +174,7 @@ export function createCatalog(options: CatalogOptions) {
   };
 
   const workspaceStore = createRecordStore(workspaceType, deps, others);
-  const isOrphanDomain = async ({ workspaceId }: DomainRecord) =>
+  const isOrphanDomain = async ({ workspaceId }: Pick<DomainRecord, 'workspaceId'>) =>
     (await workspaceStore.table.get(workspaceId, workspaceId)) === undefined;
   const apiKeyStore = createRecordStore(apiKeyType, deps, others);
   const domainStore = createRecordStore(domainType, deps, { ...atMost(DOMAINS_KEPT), isOrphan: isOrphanDomain });

@@ -10,7 +10,7 @@ export interface DomainHostsDeps {
   readonly domains: Pick<RecordStore<DomainRecord>, 'table'>;
   readonly locks: Locks;
   /** Whether a killed creation of a workspace has left the domain behind. */
-  readonly isOrphan: (domain: DomainRecord) => Promise<boolean>;
+  readonly isOrphan: (domain: Pick<DomainRecord, 'workspaceId'>) => Promise<boolean>;
 }
 
 const hostLock = (slug: string) => `domain-host/${withoutPort(slug)}`;
@@ -25,9 +25,9 @@ export function createDomainHosts({ domains, locks, isOrphan }: DomainHostsDeps)
   async function check(workspaceId: string, slug: string): Promise<void> {
     const host = withoutPort(slug);
     const condition = '(slug = {host:String} OR startsWith(slug, {start:String})) AND slug != {slug:String}';
-    const sameHost = await domains.table.selectEverywhere(condition, { host, start: `${host}:`, slug });
-    for (const other of sameHost) {
-      if (other.workspaceId !== workspaceId && !(await isOrphan(other)))
+    const owners = await domains.table.workspacesWith(condition, { host, start: `${host}:`, slug });
+    for (const owner of owners) {
+      if (owner !== workspaceId && !(await isOrphan({ workspaceId: owner })))
         throw new ApiError('conflict', `The domain "${slug}" is already in use.`);
     }
   }

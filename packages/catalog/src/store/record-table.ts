@@ -17,8 +17,8 @@ const KEYS_PER_PAGE = 10_000;
 /** After so many characters of records, reads yield to the event loop. */
 const CHARS_PER_YIELD = 500_000;
 
-/** Rows of a block where a row may have a megabyte: ClickHouse holds several copies of a block in memory. */
-const LONG_ROWS_PER_BLOCK = 16;
+/** For rows that may have a megabyte: ClickHouse holds several copies of a block in memory. */
+const OF_LONG_ROWS = { max_block_size: 16, max_threads: 1 };
 
 /** How the tables are read. */
 export interface TableReads {
@@ -152,8 +152,7 @@ export function createRecordTable<R extends CatalogRecord>(
       condition: string,
       parameters: QueryParameters,
     ): Promise<ParsedRows<Omit<R, K>>> {
-      const bounds = { max_block_size: LONG_ROWS_PER_BLOCK, max_threads: 1 };
-      return parseReadable(await selectRows(condition, parameters, dataWithEmpty(fields), bounds));
+      return parseReadable(await selectRows(condition, parameters, dataWithEmpty(fields), OF_LONG_ROWS));
     },
 
     /** Keys of records of all workspaces, those first that have not changed for longest. @param condition constant SQL */
@@ -214,6 +213,26 @@ ORDER BY workspace_id, id LIMIT ${KEYS_PER_PAGE}`;
 
     /** Records of a workspace. @param tail constant SQL after the workspace condition; values are passed only as `parameters` */
     select,
+
+    /** Values of the records of a workspace, for records that may be long. @param values constant SQL @param tail as in `select` */
+    selectValues<Values extends readonly unknown[]>(
+      workspaceId: string,
+      values: string,
+      tail: string,
+    ): Promise<Values[]> {
+      return queryRows<Values>(clickhouse, {
+        query: `SELECT ${values} FROM ${kind.table} FINAL WHERE workspace_id = {workspace:UInt64} ${tail}`,
+        parameters: { workspace: numberOf('workspace', workspaceId) },
+        settings: { ...settings, ...OF_LONG_ROWS },
+      });
+    },
+
+    /** The ids of the workspaces that have such records. @param condition constant SQL; values are passed only as `parameters` */
+    async workspacesWith(condition: string, parameters: QueryParameters): Promise<string[]> {
+      const query = `SELECT DISTINCT workspace_id FROM ${kind.table} FINAL WHERE ${condition} ORDER BY workspace_id`;
+      const rows = await queryRows<[string]>(clickhouse, { query, parameters, settings });
+      return rows.map(([number]) => formatResourceId('workspace', number));
+    },
 
     /** The number of records with ids from `fromNumber` on, including removed ones. @param tail as in `select` */
     async countEver(workspaceId: string, fromNumber: bigint, tail: string): Promise<number> {

@@ -252,6 +252,26 @@ it('the domain for links that name none is found without reading the others, and
   expect(counts).toEqual([1, 1, 1, 0]);
 });
 
+it('domains are created, renamed and removed without reading the others with their files', async () => {
+  const { workspace, host } = await aWorkspace(catalog);
+  const assetLinks = JSON.stringify('x'.repeat(100_000));
+  await catalog.domains.create(workspace.id, { slug: `two.${host}`, assetLinks });
+  await catalog.domains.create(workspace.id, { slug: `three.${host}:8443`, assetLinks });
+  const counts: number[] = [];
+  const { client } = stores.database;
+  const rows = (async (read: Parameters<typeof client.rows>[0]) => {
+    const result = await client.rows(read);
+    if (read.query.includes('FROM domains ')) counts.push(JSON.stringify(result).length);
+    return result;
+  }) as typeof client.rows;
+  const other = stores.catalog({ database: { client: Object.create(client, { rows: { value: rows } }) } });
+  const created = await other.domains.create(workspace.id, { slug: `three.${host}` });
+  await other.domains.update(workspace.id, created.id, { slug: `three.${host}:8444` });
+  await other.domains.remove(workspace.id, created.id);
+  expect(counts.length).toBeGreaterThan(0);
+  expect(counts.filter((chars) => chars > 100_000)).toEqual([]);
+});
+
 it('a domain that is removed while it becomes the primary one leaves the primary domain as it was', async () => {
   const { workspace, domain: first, host } = await aWorkspace(catalog);
   if (first === undefined) throw new Error('the workspace has a domain');
