@@ -1,5 +1,6 @@
+import { groupBy } from '@waymark/contract';
 import type { CompiledQuery } from '@waymark/event-query';
-import type { ClickHouseClient } from '../client.js';
+import { type ClickHouseClient, optionsOf } from '../client.js';
 import { renderMigration } from '../migrations/render.js';
 
 /** How long the installation keeps data about visitors (docs/privacy.md); undefined: for ever. */
@@ -36,7 +37,7 @@ const TTL_DAYS_MAX = 20_000;
 
 const DAYS_IN_TTL = /toIntervalDay\((\d+)\)/;
 
-/** The days in the TTLs that a table has now; undefined: it has no such TTL. */
+/** The days in the TTLs that a table of one server has now; undefined: it has no such TTL. */
 interface CurrentTtl {
   readonly addressDays: number | undefined;
   readonly eventDays: number | undefined;
@@ -73,18 +74,31 @@ function readTtl(definition: string, comment: string): CurrentTtl {
   return { addressDays: daysOf(addresses), eventDays: daysOf(rows), hasExpired: comment === HAS_EXPIRED };
 }
 
-async function currentTtls(client: ClickHouseClient, cluster: string | undefined): Promise<Map<string, CurrentTtl>> {
+/**
+ * What the servers that can be reached have now, by table: one of them may have executed a statement that another one has refused. A server that is
+ * away is compared at the next start.
+ */
+async function currentTtls(
+  client: ClickHouseClient,
+  cluster: string | undefined,
+): Promise<ReadonlyMap<string, readonly CurrentTtl[]>> {
   const suffix = cluster === undefined ? '' : '_local';
+  const database = cluster === undefined ? 'currentDatabase()' : '{database:String}';
   const rows = await client.rows<[string, string, string]>({
-    query: `SELECT name, create_table_query, comment FROM system.tables
-WHERE database = currentDatabase() AND name IN ({names:Array(String)})`,
-    parameters: { names: EXPIRING.map(({ table }) => table + suffix) },
+    query: renderMigration(
+      `SELECT name, create_table_query, comment FROM \${nodes:system.tables}
+WHERE database = ${database} AND name IN ({names:Array(String)})`,
+      { cluster },
+    ),
+    parameters: {
+      names: EXPIRING.map(({ table }) => table + suffix),
+      ...(cluster === undefined ? {} : { database: optionsOf(client).database }),
+    },
+    settings: cluster === undefined ? {} : { skip_unavailable_shards: 1 },
   });
+  const byTable = groupBy(rows, ([name]) => name.slice(0, name.length - suffix.length));
   return new Map(
-    rows.map(([name, definition, comment]) => [
-      name.slice(0, name.length - suffix.length),
-      readTtl(definition, comment),
-    ]),
+    [...byTable].map(([table, found]) => [table, found.map(([, definition, comment]) => readTtl(definition, comment))]),
   );
 }
 
@@ -117,36 +131,39 @@ export async function haveEverExpired(client: ClickHouseClient): Promise<boolean
   return row?.[0] === 1;
 }
 
-/** The statements that change a table's TTLs to the configured ones; none if they are equal. */
+/** The statements that change a table's TTLs to the configured ones; none if they are equal on all servers. */
 function ttlStatements(
   { table, time }: (typeof EXPIRING)[number],
-  current: CurrentTtl,
+  current: readonly CurrentTtl[],
   { addressDays, eventDays, cluster }: RetentionOptions,
 ): string[] {
   const isCluster = cluster !== undefined;
   const hasAddresses = WITH_ADDRESSES.includes(table);
-  const changesAddresses = hasAddresses && current.addressDays !== addressDays;
+  const changesAddresses = hasAddresses && current.some((one) => one.addressDays !== addressDays);
+  const changesEvents = current.some((one) => one.eventDays !== eventDays);
   const alter = `ALTER TABLE ${table}\${local} \${cluster}`;
   const after = (days: number) => `toDateTime(${time}) + INTERVAL ${days} DAY`;
   // All events of a month expire together, and their rows in roll-ups with them.
   const afterMonth = (days: number) => `toDateTime(toStartOfMonth(${time})) + INTERVAL 1 MONTH + INTERVAL ${days} DAY`;
   const statements: string[] = [];
-  if (current.eventDays !== eventDays || (isCluster && changesAddresses)) {
-    const expiry = isCluster ? afterMonth : after;
-    if (eventDays !== undefined) statements.push(`${alter} MODIFY TTL ${expiry(eventDays)}`);
-    // ClickHouse refuses to remove a TTL that a table does not have.
-    else if (current.eventDays !== undefined) statements.push(`${alter} REMOVE TTL`);
+  /** ClickHouse refuses to remove a TTL that a table does not have: where some servers have removed it, all get one that deletes nothing first. */
+  const remove = (days: 'addressDays' | 'eventDays', removal: string, set: (days: number) => string) => {
+    if (current.some((one) => one[days] === undefined)) statements.push(`${alter} ${set(TTL_DAYS_MAX)}`);
+    statements.push(`${alter} ${removal}`);
+  };
+  if (changesEvents || (isCluster && changesAddresses)) {
+    const setTtl = (days: number) => `MODIFY TTL ${(isCluster ? afterMonth : after)(days)}`;
+    if (eventDays !== undefined) statements.push(`${alter} ${setTtl(eventDays)}`);
+    else if (changesEvents) remove('eventDays', 'REMOVE TTL', setTtl);
     // With `ttl_only_drop_parts`, ClickHouse would not rewrite parts to empty expired addresses.
     if (isCluster && hasAddresses)
       statements.push(`${alter} MODIFY SETTING ttl_only_drop_parts = ${addressDays === undefined ? 1 : 0}`);
   }
   // Last, because the next start compares this TTL to find out whether the others are done: a server of the cluster may be away.
   if (changesAddresses) {
-    statements.push(
-      addressDays === undefined
-        ? `${alter} MODIFY COLUMN ip REMOVE TTL`
-        : `${alter} MODIFY COLUMN ip String TTL ${after(addressDays)}`,
-    );
+    const setTtl = (days: number) => `MODIFY COLUMN ip String TTL ${after(days)}`;
+    if (addressDays === undefined) remove('addressDays', 'MODIFY COLUMN ip REMOVE TTL', setTtl);
+    else statements.push(`${alter} ${setTtl(addressDays)}`);
   }
   return statements;
 }
@@ -167,10 +184,10 @@ export async function applyRetention(client: ClickHouseClient, settings: Retenti
     eventDays: lasting(settings.eventDays),
   };
   const current = await currentTtls(client, cluster);
-  const clicks = current.get('click_events');
-  const doExpire = options.eventDays !== undefined || clicks?.eventDays !== undefined;
+  const clicks = current.get('click_events') ?? [];
+  const doExpire = options.eventDays !== undefined || clicks.some(({ eventDays }) => eventDays !== undefined);
   // First, so that the note exists as soon as anything can expire.
-  const marked = doExpire && clicks?.hasExpired === false ? [await markExpired(client, options)] : [];
+  const marked = doExpire && clicks.some(({ hasExpired }) => !hasExpired) ? [await markExpired(client, options)] : [];
   const statements = EXPIRING.flatMap((expiring) => {
     const ttl = current.get(expiring.table);
     return ttl === undefined ? [] : ttlStatements(expiring, ttl, options);

@@ -1,6 +1,5 @@
 import { createTestDatabase, type TestDatabase } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { applyRetention } from '../../src/index.js';
 import { bookkeepingTables, moveTables } from '../../src/migrations/bookkeeping.js';
 import { MIGRATIONS_DIRECTORY, readMigrationFiles } from '../../src/migrations/migration-files.js';
 import { renderMigration } from '../../src/migrations/render.js';
@@ -81,17 +80,6 @@ describe('a cluster', () => {
       const isLocal = /^CREATE VIEW IF NOT EXISTS \w+_local /.test(sql);
       const tables = [...sql.matchAll(/ FROM (\w+)/g)].map(([, table = '']) => table);
       expect([sql, tables.filter((table) => table.endsWith('_local') !== isLocal)]).toEqual([sql, []]);
-    }
-  });
-
-  test('has the retention set on its local tables, with statements for all servers', async () => {
-    const own = await createTestDatabase();
-    try {
-      await own.client.command({ query: 'CREATE TABLE click_events_local AS click_events' });
-      const applying = applyRetention(own.client, { cluster, addressDays: 30, eventDays: 90 });
-      await expect(applying).rejects.toThrow('Replicated DDL queries are disabled');
-    } finally {
-      await own.drop();
     }
   });
 });

@@ -285,6 +285,31 @@ test('addresses expire where events are kept for ever, and no more when the sett
   expect(await applyRetention(client, { cluster })).toEqual([]);
 });
 
+test('each start completes what only some of the shards have executed, whichever server it asks', async () => {
+  const { cluster } = nodes;
+  const [first, second, third] = nodeClients as [ClickHouseClient, ClickHouseClient, ClickHouseClient];
+  const expiring = () =>
+    Promise.all(
+      nodeClients.map((node) =>
+        one(
+          "SELECT countIf(create_table_query LIKE '%toIntervalDay(%') FROM system.tables WHERE database = currentDatabase() AND match(name, '^(click_events|lead_events|sale_events|workspace_slots|link_days|click_aliases)_local$')",
+          node,
+        ),
+      ),
+    );
+  const alter = (node: ClickHouseClient, change: string) =>
+    node.command({ query: `ALTER TABLE click_events_local ${change}` });
+  await applyRetention(client, { cluster, addressDays: 30, eventDays: 400 });
+  expect(await expiring()).toEqual(['6', '6', '6']);
+  await alter(first, 'REMOVE TTL');
+  await alter(first, 'MODIFY COLUMN ip REMOVE TTL');
+  await alter(second, 'REMOVE TTL');
+  await alter(third, 'MODIFY COLUMN ip REMOVE TTL');
+  await applyRetention(client, { cluster });
+  expect(await expiring()).toEqual(['0', '0', '0']);
+  expect(await applyRetention(client, { cluster })).toEqual([]);
+});
+
 test('expired events are dropped by the month with what was counted of them, and rewritten for addresses only', async () => {
   const expiry = async (table: string) =>
     one(
