@@ -255,6 +255,7 @@ export function createCatalog(options: CatalogOptions) {
       counters,
       secrets,
       baseUrl: options.baseUrl,
+      logger,
       now,
     }),
     customers: createCustomers(customerStore, { ...deps, quotas, counters, pending: pendingCustomers }),

@@ -1,5 +1,6 @@
 import { ApiError, ROOT_KEY, trimCharacter } from '@waymark/contract';
 import { linkAddresses, linkExternalId } from '../model/entity-types.js';
+import type { CatalogLogger } from '../model/errors.js';
 import { checkKey } from '../model/link-key.js';
 import type { LinkRecord } from '../model/record-schemas.js';
 import type { SecretBox } from '../secrets/secret-box.js';
@@ -38,11 +39,12 @@ function hasRandomNames({ key, keyLength, externalId }: NewLink): boolean {
 export interface LinkCreationDeps {
   readonly store: RecordStore<LinkRecord>;
   readonly secrets: SecretBox;
+  readonly logger: CatalogLogger;
   readonly now: () => number;
 }
 
 /** Creates links. A random key that is taken is replaced by another random one. */
-export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
+export function createLinkCreation({ store, secrets, logger, now }: LinkCreationDeps) {
   /** Makes the record of a new link, with a random key if the input has none. */
   function draft(workspaceId: string, input: NewLink): LinkRecord {
     const { keyLength: _length, prefix: _prefix, password, ...fields } = input;
@@ -78,9 +80,11 @@ export function createLinkCreation({ store, secrets, now }: LinkCreationDeps) {
         workspaceId,
         open.map(({ input }) => input),
       ).catch((err: unknown) => {
-        // The links of earlier attempts exist, so they are in the answer.
-        if (tries > 0 && err instanceof ApiError) return open.map(() => err);
-        throw err;
+        if (tries === 0 || !(err instanceof ApiError)) throw err;
+        // The links of earlier attempts exist, so they are in the answer, and the request does not fail.
+        const line = { err: err.cause ?? err, context: err.context, workspaceId, links: open.length };
+        logger.warn(line, 'links of a bulk creation could not be stored with other random keys');
+        return open.map(() => err);
       });
       open.forEach(({ input, index }, place) => {
         const result = made[place];

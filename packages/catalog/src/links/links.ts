@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@waymark/clickhouse';
 import { EXTERNAL_ID_PREFIX, HIDDEN_PASSWORD, type Link } from '@waymark/contract';
 import type { ReadList } from '../clickhouse/list-reads.js';
 import { linkAddress, linkExternalId, partnerTenantId } from '../model/entity-types.js';
+import type { CatalogLogger } from '../model/errors.js';
 import { otherKeyForms } from '../model/link-key.js';
 import type { ReadOptions } from '../model/read-options.js';
 import type { LinkRecord, PartnerRecord, TagRecord } from '../model/record-schemas.js';
@@ -40,6 +41,7 @@ export interface LinksDeps {
   readonly counters: Counters;
   readonly secrets: SecretBox;
   readonly baseUrl: string;
+  readonly logger: CatalogLogger;
   readonly now: () => number;
 }
 
