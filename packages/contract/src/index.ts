@@ -21,6 +21,7 @@ export * from './exports/export-job.js';
 export { EXPORT_FORMATS, type ExportFormat, type ExportQuery } from './exports/export-parameters.js';
 export * from './exports/export-schedule.js';
 export * from './exports/record-export.js';
+export { hasElapsed } from './has-elapsed.js';
 export { entityTagsOf, isNoneMatchHit } from './http/entity-tags.js';
 export * from './http/errors.js';
 export * from './http/path-params.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Catalog, isUnfinished } from '@waymark/catalog';
+import { hasElapsed } from '@waymark/contract';
 import type { Logger } from '@waymark/http-kit';
 import { LEASE_MS, takeLease } from '@waymark/redis';
 import type { Redis } from 'ioredis';
@@ -100,8 +101,7 @@ export function createJobRunner<R extends JobRecord>(deps: JobRunnerDeps<R>): Jo
 
   const mayStart = ({ id }: JobRecord): boolean => {
     const { atMs, waitMs } = interrupted.get(id) ?? { atMs: 0, waitMs: 0 };
-    // A clock that was set back does not prolong the wait.
-    return Math.abs(now() - atMs) >= waitMs;
+    return hasElapsed(atMs, waitMs, now());
   };
 
   const leaseOf = ({ id }: JobRecord) => takeLease(redis, `${what}-job:${id}`);

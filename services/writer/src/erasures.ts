@@ -14,7 +14,7 @@ import {
   sharedClicks,
   startErasure,
 } from '@waymark/clickhouse';
-import { ApiError, chunksOf, groupBy, parseResourceId } from '@waymark/contract';
+import { ApiError, chunksOf, groupBy, hasElapsed, parseResourceId } from '@waymark/contract';
 import { eraseClaims, eraseDeadLetters, type LateRows } from '@waymark/event-queue';
 import type { Logger } from '@waymark/http-kit';
 import { createReplication, takeLease } from '@waymark/redis';
@@ -308,7 +308,7 @@ export function startErasures(options: ErasuresOptions): PeriodicTask {
 
   /** Reports the oldest erasure, in every writer: only one of them has the lease, and its steps may fail before they change anything. */
   async function reportOldest(): Promise<void> {
-    if (options.onOldest === undefined || Math.abs(now() - lookedForOldestMs) < OLDEST_EVERY_MS) return;
+    if (options.onOldest === undefined || !hasElapsed(lookedForOldestMs, OLDEST_EVERY_MS, now())) return;
     options.onOldest(await catalog.erasures.openSince());
     lookedForOldestMs = now();
   }

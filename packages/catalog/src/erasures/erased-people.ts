@@ -1,5 +1,5 @@
 import { answerWithin } from '@waymark/cache';
-import { parseResourceId } from '@waymark/contract';
+import { hasElapsed, parseResourceId } from '@waymark/contract';
 import { ERASURES_TABLE } from '../model/entity-types.js';
 import type { CatalogSubscriber } from '../redis/catalog-changes.js';
 import { type RecordKey, recordKeyText } from '../store/record-table.js';
@@ -62,8 +62,7 @@ export function createErasedPeople(deps: ErasedPeopleDeps): ErasedPeopleReader &
   let readMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
 
-  // Also false for times in the future, when the clock was set back.
-  const isWithin = (sinceMs: number, ms: number) => Math.abs(now() - sinceMs) < ms;
+  const isWithin = (sinceMs: number, ms: number) => !hasElapsed(sinceMs, ms, now());
   const isUnchanged = () => copy !== undefined && copy.changes === changes && isSubscribed();
   const isCurrent = () => copy !== undefined && isUnchanged() && isWithin(copy.comparedMs, COPY_MS_MAX);
   const people = () => (copy === undefined || index.size() === 0 ? undefined : index.people);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { randomUInt32 } from '@waymark/contract';
+import { hasElapsed, randomUInt32 } from '@waymark/contract';
 import { deleteIfEqual } from '@waymark/redis';
 import { LockedError } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
@@ -85,8 +85,7 @@ export function createLocks(redis: RedisConnections, now: () => number): Locks {
           held += await takeFree(sorted.slice(held), owner);
           if (held === sorted.length) break;
           await options.whileBusy?.();
-          // Without Math.abs, the wait would be longer by as much as the clock was set back.
-          if (Math.abs(now() - startedMs) > WAIT_MS_MAX) throw new LockedError(withoutText(sorted[held] ?? ''));
+          if (hasElapsed(startedMs, WAIT_MS_MAX, now())) throw new LockedError(withoutText(sorted[held] ?? ''));
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }
       } catch (err) {

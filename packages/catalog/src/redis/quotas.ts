@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UnknownOutcomeError } from '@waymark/clickhouse';
-import { type ApiError, randomUInt32 } from '@waymark/contract';
+import { type ApiError, hasElapsed, randomUInt32 } from '@waymark/contract';
 import { unavailable } from '../model/errors.js';
 import type { RedisConnections } from './connections.js';
 
@@ -92,8 +92,7 @@ export function createQuotas(redis: RedisConnections, now: () => number) {
           const count = await used();
           if (count + amount > limit) throw refusal();
           if (count + ahead + amount <= limit) break;
-          // Without Math.abs, the wait would be longer by as much as the clock was set back.
-          if (Math.abs(now() - startedMs) > WAIT_MS_MAX) throw unavailable(`quota of ${what}`);
+          if (hasElapsed(startedMs, WAIT_MS_MAX, now())) throw unavailable(`quota of ${what}`);
           await delay(PAUSE_MS + (randomUInt32() % PAUSE_MS));
         }
         result = await work();

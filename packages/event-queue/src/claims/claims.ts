@@ -1,4 +1,4 @@
-import { ApiError } from '@waymark/contract';
+import { ApiError, hasElapsed } from '@waymark/contract';
 import type { Replication } from '@waymark/redis';
 import type { Redis } from 'ioredis';
 import { claimKey } from '../queue/keys.js';
@@ -87,7 +87,7 @@ export function createClaims(redis: Redis, replication: Replication, now: () => 
   const removeExpiredOwners = () => {
     for (const [owner, at] of takenMs) {
       // Owners are in the order in which they were added. One whose time is ahead, because the clock was set back, is removed too, so that those after it can be.
-      if (Math.abs(now() - at) < PENDING_TTL_MS) return;
+      if (!hasElapsed(at, PENDING_TTL_MS, now())) return;
       takenMs.delete(owner);
     }
   };

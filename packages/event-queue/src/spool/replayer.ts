@@ -1,3 +1,4 @@
+import { hasElapsed } from '@waymark/contract';
 import { z } from 'zod';
 import { REPLAY_CLICKS } from '../claims/claim-scripts.js';
 import { addPositions, positionsOf, type QueuedClick } from '../producer/queued-clicks.js';
@@ -112,8 +113,7 @@ export function createSpoolReplayer(options: SpoolReplayerOptions): SpoolReplaye
       return false;
     }
     if (fullAtMs === undefined) return true;
-    // A clock that was set back does not prolong the wait.
-    if (health.memoryShare() >= RESUME_BELOW && Math.abs(now() - fullAtMs) < RESUME_AFTER_MS) return false;
+    if (health.memoryShare() >= RESUME_BELOW && !hasElapsed(fullAtMs, RESUME_AFTER_MS, now())) return false;
     fullAtMs = undefined;
     return true;
   };

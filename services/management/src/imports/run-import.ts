@@ -1,5 +1,6 @@
 import { setTimeout as delay, setImmediate as immediate, setInterval as interval } from 'node:timers/promises';
 import type { Catalog, ImportJobRecord, KeyCaller } from '@waymark/catalog';
+import { hasElapsed } from '@waymark/contract';
 import {
   createReportLines,
   type ImportCounts,
@@ -119,8 +120,7 @@ export async function runImport(deps: RunImportDeps, job: ImportJobRecord, signa
    */
   async function beforeRequest(): Promise<void> {
     if (lending.isDue()) await whileChecked(lending.offer);
-    // Also when the clock was set back by more than the interval.
-    if (Math.abs(now() - checkedMs) > CHECK_INTERVAL_MS) await checkMayContinue();
+    if (hasElapsed(checkedMs, CHECK_INTERVAL_MS, now())) await checkMayContinue();
   }
 
   let bytesRead = 0;

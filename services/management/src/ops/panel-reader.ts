@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@waymark/clickhouse';
+import { hasElapsed } from '@waymark/contract';
 import type { OpsAnswer, PlotAnswer } from '@waymark/ops-page';
 import { PANEL_GROUPS } from './panel-groups.js';
 import type { OpsPanel, PlotPanel } from './panel-types.js';
@@ -151,9 +152,7 @@ export function createPanelReader(deps: PanelReaderDeps): PanelReader {
       if (isAway) return Promise.resolve(ALL_DOWN);
       const nowMs = now();
       const kept = readings.get(range.id);
-      const ageMs = nowMs - (kept?.startedAtMs ?? Number.NEGATIVE_INFINITY);
-      // Negative after the clock was set back.
-      if (kept !== undefined && ageMs >= 0 && ageMs < CACHE_MS) return kept.answers;
+      if (kept !== undefined && !hasElapsed(kept.startedAtMs, CACHE_MS, nowMs)) return kept.answers;
       const answers = readAll(range);
       readings.set(range.id, { startedAtMs: nowMs, answers });
       return answers;

@@ -1,3 +1,4 @@
+import { hasElapsed } from '@waymark/contract';
 import type { EventPageRow, LinkTexts } from '../events/event-text.js';
 import { YOUNG_MS } from '../events/fresh-counters.js';
 import type { RowTexts } from '../events/page-text.js';
@@ -25,9 +26,7 @@ export function reusedTexts(read: (rows: readonly EventPageRow[]) => Promise<Row
   return async (rows: readonly EventPageRow[]): Promise<RowTexts> => {
     const young = new Date(now() - YOUNG_MS).toISOString();
     if (rows.some(([, timestamp]) => timestamp > young)) return read(rows);
-    const ageMs = now() - sinceMs;
-    // Below zero after the clock was set back.
-    if (ageMs < 0 || ageMs > REUSE_MS || known.size > TEXTS_MAX || customers.size > TEXTS_MAX) {
+    if (hasElapsed(sinceMs, REUSE_MS, now()) || known.size > TEXTS_MAX || customers.size > TEXTS_MAX) {
       for (const texts of [links, customers, known]) texts.clear();
       sinceMs = now();
     }
