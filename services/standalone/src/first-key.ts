@@ -22,7 +22,7 @@ export function keepFirstKey(dataDir: string, apiKey: string): void {
   createKeyFile(firstKeyFile(dataDir), apiKey);
 }
 
-/** Removes the file, when the key has been shown on a terminal. Without a terminal the output goes to a log, which others may read. */
+/** Removes the file, when the key has been shown on a terminal. */
 export function removeFirstKey(dataDir: string): void {
   rmSync(firstKeyFile(dataDir), { force: true });
 }

@@ -10,8 +10,7 @@ import {
 import { createLogger, fileDestination, type Logger, runService } from '@waymark/http-kit';
 import { createDataDir } from './data-dir/create-data-dir.js';
 import { limitLogs, openLog } from './data-dir/log-files.js';
-import { findFirstKey, removeFirstKey } from './first-key.js';
-import { LOCAL_DOMAIN, nextSteps } from './next-steps.js';
+import { LOCAL_DOMAIN, showNextSteps } from './next-steps.js';
 import { prepareInProcess } from './prepare-process.js';
 import { stackStopMs, startStack } from './stack.js';
 
@@ -57,10 +56,8 @@ async function start(settings: Settings, logger: Logger, signal: AbortSignal) {
   const { api, links } = stack;
   const suffix = apiKey === undefined ? `-${randomBytes(3).toString('hex')}` : '';
   console.log(`\nWaymark is up: API ${api}, short links ${links}, data and logs in ${settings.dataDir}\n`);
-  const isShown = apiKey !== undefined && process.stdout.isTTY;
-  const apiKeyFile = isShown ? undefined : findFirstKey(settings.dataDir);
-  console.log(nextSteps({ api, links, domain, dataDir: settings.dataDir, apiKey, apiKeyFile, suffix }));
-  if (isShown) removeFirstKey(settings.dataDir);
+  const steps = { api, links, domain, dataDir: settings.dataDir, apiKey, suffix };
+  showNextSteps(steps, { isTerminal: process.stdout.isTTY, print: console.log });
   const adminKey = settings.adminKey === undefined ? adminKeyFiles.fileIn(settings.dataDir) : 'ADMIN_KEY';
   console.log(`Metrics and operations pages: ${api}/metrics and ${api}/ops, with the admin key in ${adminKey}`);
   console.log('Ctrl-C stops it.');

@@ -1,3 +1,5 @@
+import { findFirstKey, removeFirstKey } from './first-key.js';
+
 /** The domain of the first workspace when DEFAULT_DOMAIN is not set: it needs no DNS record. */
 export const LOCAL_DOMAIN = 'localhost';
 
@@ -122,4 +124,17 @@ export function nextSteps(input: NextSteps): string {
     ...steps(input).flatMap(([what, line], index) => [`  # ${index + 1}. ${what}`, `  ${line}`]),
     '',
   ].join('\n');
+}
+
+/**
+ * Prints the next steps. A terminal shows the API key that this start has created, which is then in no file any more; without a terminal the
+ * output goes to a log, which others may read.
+ */
+export function showNextSteps(
+  input: Omit<NextSteps, 'apiKeyFile'>,
+  { isTerminal, print }: { readonly isTerminal: boolean; readonly print: (text: string) => void },
+): void {
+  const isShown = input.apiKey !== undefined && isTerminal;
+  print(nextSteps({ ...input, apiKeyFile: isShown ? undefined : findFirstKey(input.dataDir) }));
+  if (isShown) removeFirstKey(input.dataDir);
 }

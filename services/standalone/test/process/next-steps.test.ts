@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { expect, it } from 'vitest';
-import { nextSteps } from '../../src/next-steps.js';
+import { keepFirstKey } from '../../src/first-key.js';
+import { nextSteps, showNextSteps } from '../../src/next-steps.js';
 
 const PLACE = {
   api: 'http://127.0.0.1:3000',
@@ -48,4 +49,29 @@ it('the commands find the files of a directory with any characters in its name',
   );
   expect(outputs.filter((output) => output.includes('Bearer dub_key'))).toHaveLength(7);
   expect(readFileSync(join(dataDir, 'run/click-id'), 'utf8')).toContain('/try');
+});
+
+/** Prints the steps of a start on a directory that has the key of the first workspace in a file. */
+function shown(isTerminal: boolean, apiKey: string | undefined) {
+  const dataDir = temporaryDirectory('waymark-steps-');
+  const file = join(dataDir, 'first-api.key');
+  keepFirstKey(dataDir, 'dub_key');
+  let text = '';
+  let wasInFile = false;
+  const print = (line: string) => {
+    text += line;
+    wasInFile = existsSync(file);
+  };
+  showNextSteps({ ...PLACE, dataDir, apiKey }, { isTerminal, print });
+  return { hasKey: text.includes('dub_key'), namesFile: text.includes(file), wasInFile, isInFile: existsSync(file) };
+}
+
+it('a key that a terminal has shown is in no file any more', () => {
+  expect(shown(true, 'dub_key')).toEqual({ hasKey: true, namesFile: false, wasInFile: true, isInFile: false });
+});
+
+it('a key that was not shown stays in its file: without a terminal, and when a later start did not create it', () => {
+  const kept = { hasKey: false, namesFile: true, wasInFile: true, isInFile: true };
+  expect(shown(false, 'dub_key')).toEqual(kept);
+  expect(shown(true, undefined)).toEqual(kept);
 });
