@@ -1,4 +1,4 @@
-import { chownSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@waymark/test-kit';
 import { afterAll, expect, test } from 'vitest';
@@ -11,7 +11,11 @@ test('the directory is created for its owner alone, and one that exists stays as
   const dataDir = join(root, 'var', 'waymark');
   createDataDir(dataDir);
   expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+  chmodSync(dataDir, 0o755);
+  const file = join(dataDir, 'a-file');
+  writeFileSync(file, 'of the operator');
   createDataDir(dataDir);
+  expect([statSync(dataDir).mode & 0o777, readFileSync(file, 'utf8')]).toEqual([0o755, 'of the operator']);
 });
 
 test('a directory that cannot be used is named together with its setting', () => {
