@@ -95,6 +95,12 @@ export function runUp(
   };
 }
 
+/** A process id of the run file. Fails if it is missing, because a signal to the process 0 ends the whole run of the tests. */
+export function pidOf(pid: number | null | undefined): number {
+  if (!pid) throw new Error('a process of the stack has no id');
+  return pid;
+}
+
 /** Kills the stack if it still runs, and removes its data. */
 export async function removeUp(up: Up): Promise<void> {
   if (up.child.exitCode === null && up.child.signalCode === null) {

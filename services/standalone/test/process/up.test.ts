@@ -7,7 +7,7 @@ import { environmentWith, identifyProcess, instanceKeyFiles, type RunState } fro
 import type { Link } from '@waymark/contract';
 import { createTestDatabase, makeMigratedStore, startRedis, waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { migratedDataDir, removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
+import { pidOf, removeDataDir, removeUp, runUp, temporaryDataDir, UP_MS_MAX, type Up } from './run-up.js';
 
 const CLI = fileURLToPath(new URL('../../../cli/bin/waymark.mjs', import.meta.url));
 const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
@@ -15,6 +15,8 @@ const API_KEY = /\bdub_[0-9A-Za-z]{24}\b/;
 function runningPids(pids: readonly (number | null)[]): number[] {
   return pids.filter((pid) => pid !== null).filter((pid) => identifyProcess(pid) !== undefined);
 }
+
+const passwordsOf = ({ redis, clickhouse }: RunState) => [redis, clickhouse].map((url) => new URL(url).password);
 
 async function isReady({ api }: RunState): Promise<boolean> {
   return (await fetch(`${api}/readyz`)).ok;
@@ -49,6 +51,9 @@ describe('up', { timeout: 120_000 }, () => {
     expect(runningPids(Object.values(state.pids))).toHaveLength(5);
     expect(statSync(join(up.dataDir, 'run', 'standalone.json')).mode & 0o077).toBe(0);
     expect(statSync(join(up.dataDir, 'instance.key')).mode & 0o077).toBe(0);
+    // DATA_DIR itself may have open permissions, as one that a package has created.
+    const folders = ['run', 'clickhouse', 'redis', 'logs'].map((name) => [name, join(up.dataDir, name)] as const);
+    for (const [name, folder] of folders) expect([name, statSync(folder).mode & 0o077]).toEqual([name, 0]);
     expect(await isReady(state)).toBe(true);
   });
 
@@ -80,7 +85,7 @@ describe('up', { timeout: 120_000 }, () => {
 
   it.each(['http', 'writer', 'clickhouse', 'redis'] as const)('restarts %s when it is killed', async (name) => {
     const before = up.state()?.pids[name];
-    process.kill(before ?? 0, 'SIGKILL');
+    process.kill(pidOf(before), 'SIGKILL');
     const after = await waitFor(() => [up.state()].find((now) => now !== undefined && now.pids[name] !== before), {
       what: `a new ${name} in the run file`,
     });
@@ -94,7 +99,7 @@ describe('up', { timeout: 120_000 }, () => {
     const draft = join(up.dataDir, 'run', `supervisor.lock.${up.child.pid}`);
     mkdirSync(draft);
     const { writer } = state.pids;
-    process.kill(writer ?? 0, 'SIGKILL');
+    process.kill(pidOf(writer), 'SIGKILL');
     await waitFor(() => up.output().includes('DATA_DIR cannot be written'), { what: 'a report' });
     expect(up.child.exitCode).toBeNull();
     expect(await isReady(state)).toBe(true);
@@ -105,7 +110,7 @@ describe('up', { timeout: 120_000 }, () => {
   });
 
   it(
-    'leaves no process running when it is killed, and can be started again on the same data, with rotated keys',
+    'leaves no process running when it is killed, and can be started again on the same data, with rotated keys and new passwords of the stores',
     async () => {
       const call = async (path: string, body?: object) => {
         const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
@@ -124,6 +129,7 @@ describe('up', { timeout: 120_000 }, () => {
         expect(existsSync(join(up.dataDir, 'run', name))).toBe(true);
 
       instanceKeyFiles.rotate(up.dataDir);
+      const passwords = passwordsOf(state);
       up = runUp(up.dataDir);
       state = await waitFor(() => [up.state()].find((now) => now?.pids.supervisor === up.child.pid), {
         what: 'a new run file',
@@ -131,12 +137,13 @@ describe('up', { timeout: 120_000 }, () => {
       await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
       expect(up.output()).not.toMatch(API_KEY);
       expect((await call(`/links/${id}`)).password).toBe('open sesame');
+      expect(new Set([...passwords, ...passwordsOf(state)]).size).toBe(4);
     },
     UP_MS_MAX,
   );
 
   it('stops everything in order on Ctrl-C, which reaches the whole process group, and then another one can start', async () => {
-    process.kill(-(up.child.pid ?? 0), 'SIGINT');
+    process.kill(-pidOf(up.child.pid), 'SIGINT');
     const lock = join(up.dataDir, 'run', 'supervisor.lock');
     await waitFor(() => !existsSync(lock), { what: 'the end of the lock' });
     const { supervisor: _supervisor, ...children } = state.pids;
@@ -148,29 +155,6 @@ describe('up', { timeout: 120_000 }, () => {
     expect(stops).toEqual(['http', 'writer', 'clickhouse', 'redis']);
   });
 });
-
-it(
-  'the key of the first workspace is in its file although the first start fails, and a later start shows where',
-  async () => {
-    const dataDir = await migratedDataDir();
-    const noDatabase = join(dataDir, 'city.mmdb');
-    writeFileSync(noDatabase, 'of another format');
-    const failed = runUp(dataDir, { GEO_DATABASE: noDatabase });
-    expect(await failed.ended()).toBe(1);
-    const up = runUp(failed.dataDir);
-    try {
-      expect(statSync(join(up.dataDir, 'first-api.key')).mode & 0o777).toBe(0o600);
-      const { api } = await up.ready();
-      await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-      expect(up.output()).toContain(`export WAYMARK_KEY=$(cat '${join(up.dataDir, 'first-api.key')}')`);
-      const answer = await fetch(`${api}/domains`, { headers: { authorization: `Bearer ${up.firstKey()}` } });
-      expect(answer.status).toBe(200);
-    } finally {
-      await removeUp(up);
-    }
-  },
-  UP_MS_MAX,
-);
 
 it('up uses the configured stores, and starts none of its own', async () => {
   const [redis, database] = await Promise.all([
@@ -200,29 +184,45 @@ it('up uses the configured stores, and starts none of its own', async () => {
   }
 });
 
-it(
-  'npm run up starts on a DATA_DIR whose path is too long for a socket, where the command line finds its stores, and forwards SIGTERM',
-  async () => {
-    const dataDir = temporaryDataDir();
-    const long = join(dataDir, 'a-directory-of-thirty-letters/'.repeat(4));
-    mkdirSync(long, { recursive: true });
-    await makeMigratedStore(join(long, 'clickhouse'));
-    const up = runUp(long, {}, 'npm');
-    try {
-      const state = await up.ready();
-      expect(state.redis).not.toContain(dataDir);
+describe('a stack whose first start fails', () => {
+  const dataDir = temporaryDataDir();
+  const long = join(dataDir, 'a-directory-of-thirty-letters/'.repeat(4));
+  let up: Up;
+  afterAll(async () => {
+    await removeUp(up);
+    removeDataDir(dataDir);
+  });
+
+  it(
+    'the key of the first workspace is in its file although the first start fails, and a later start shows where',
+    async () => {
+      mkdirSync(long, { recursive: true });
+      await makeMigratedStore(join(long, 'clickhouse'));
+      const noDatabase = join(long, 'city.mmdb');
+      writeFileSync(noDatabase, 'of another format');
+      const failed = runUp(long, { GEO_DATABASE: noDatabase });
+      expect(await failed.ended()).toBe(1);
+      up = runUp(long, {}, 'npm');
+      const keyFile = join(long, 'first-api.key');
+      expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+      const { api } = await up.ready();
       await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line' });
-      const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'status', '--json'], {
-        env: environmentWith({ DATA_DIR: long }),
-      });
-      expect(JSON.parse(stdout)).toMatchObject({ redis: { ok: true }, clickhouse: { ok: true } });
-      expect(await up.stop()).toBe(0);
-      expect(runningPids(Object.values(state.pids))).toEqual([]);
-      expect(up.state()).toBeUndefined();
-    } finally {
-      await removeUp(up);
-      removeDataDir(dataDir);
-    }
-  },
-  UP_MS_MAX,
-);
+      expect(up.output()).toContain(`export WAYMARK_KEY=$(cat '${keyFile}')`);
+      const answer = await fetch(`${api}/domains`, { headers: { authorization: `Bearer ${up.firstKey()}` } });
+      expect(answer.status).toBe(200);
+    },
+    UP_MS_MAX,
+  );
+
+  it('npm run up starts on a DATA_DIR whose path is too long for a socket, where the command line finds its stores, and forwards SIGTERM', async () => {
+    const state = await up.ready();
+    expect(state.redis).not.toContain(dataDir);
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'status', '--json'], {
+      env: environmentWith({ DATA_DIR: long }),
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ redis: { ok: true }, clickhouse: { ok: true } });
+    expect(await up.stop()).toBe(0);
+    expect(runningPids(Object.values(state.pids))).toEqual([]);
+    expect(up.state()).toBeUndefined();
+  }, 120_000);
+});
