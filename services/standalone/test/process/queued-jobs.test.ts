@@ -5,12 +5,19 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentWith, type RunState } from '@waymark/config';
-import { waitFor } from '@waymark/test-kit';
-import { expect, it, onTestFinished } from 'vitest';
-import { migratedDataDir, removeDataDir, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
+import { queueDepths } from '@waymark/event-queue';
+import { connectRedis } from '@waymark/redis';
+import { endProcess, waitFor } from '@waymark/test-kit';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { migratedDataDir, pidOf, removeDataDir, runUp, UP_MS_MAX, type Up } from './run-up.js';
 
 const CLI = fileURLToPath(new URL('../../../cli/bin/waymark.mjs', import.meta.url));
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+
+const dataDirs: string[] = [];
+/** A directory that its stack has left with an empty queue. */
+let stopped = '';
+afterAll(() => dataDirs.forEach(removeDataDir));
 
 /** What the command line prints, to standard output and as errors. */
 function run(dataDir: string, ...args: string[]): Promise<string> {
@@ -24,7 +31,7 @@ const move = (dataDir: string) => run(dataDir, 'move', '--to', 'http://waymark@1
 
 async function start(dataDir: string): Promise<{ readonly up: Up; readonly state: RunState }> {
   const up = runUp(dataDir, { SHUTDOWN_DEADLINE_MS: '1000' });
-  onTestFinished(() => removeUp(up));
+  onTestFinished(() => endProcess(up.child, 'SIGKILL'));
   const state = await up.ready();
   await waitFor(() => up.output().includes('Ctrl-C'), { what: 'its last line', details: up.output });
   return { up, state };
@@ -62,16 +69,16 @@ it(
   'a move is refused after a stop with jobs in the queue, and from a backup of that stack, until it has stopped without jobs',
   async () => {
     const dataDir = await migratedDataDir();
+    const [backup, restored] = [`${dataDir}-backup`, `${dataDir}-restored`];
+    dataDirs.push(dataDir, backup, restored);
     const { up, state } = await start(dataDir);
     // A writer that cannot take the job, and that has to be killed when the stack stops.
-    process.kill(state.pids.writer, 'SIGSTOP');
+    process.kill(pidOf(state.pids.writer), 'SIGSTOP');
     await click(state, up.firstKey());
     expect(await up.stop()).toBe(0);
     expect(up.output()).toContain('the queue still has jobs: 1 of click');
     expect(await move(dataDir)).toContain(REFUSED);
 
-    const [backup, restored] = [`${dataDir}-backup`, `${dataDir}-restored`];
-    onTestFinished(() => [backup, restored].forEach(removeDataDir));
     await run(dataDir, 'backup', backup);
     await run(restored, 'restore', backup);
     expect(await move(restored)).toContain('they were restored from a backup');
@@ -83,14 +90,14 @@ it(
     expect(await failedStart(restored, { API_PORT: await takenPort() })).toContain('API_PORT');
     expect(await move(restored)).toContain(REFUSED);
 
-    const { up: again } = await start(restored);
-    const isEmpty = async () =>
-      (await run(restored, 'status', '--json'))
-        .replaceAll(/\s/g, '')
-        .includes('"click":{"waiting":0,"active":0,"delayed":0}');
-    await waitFor(isEmpty, { what: 'an empty queue', timeoutMs: 60_000 });
+    const { up: again, state: restoredState } = await start(restored);
+    const redis = connectRedis(restoredState.redis);
+    const isEmpty = async () => Object.values((await queueDepths(redis)).click).every((jobs) => jobs === 0);
+    await waitFor(isEmpty, { what: 'an empty queue' });
+    redis.disconnect();
     expect(await again.stop()).toBe(0);
     expect(await move(restored)).toContain('ECONNREFUSED');
+    stopped = restored;
   },
   UP_MS_MAX,
 );
@@ -98,9 +105,8 @@ it(
 it(
   'a move is refused after a kill, also when the next start fails before Redis runs, and after a stop that could not mark the queue',
   async () => {
-    const dataDir = await migratedDataDir();
-    const { up } = await start(dataDir);
-    expect(await up.stop()).toBe(0);
+    expect(stopped).not.toBe('');
+    const dataDir = stopped;
     const API_PORT = await takenPort();
     // The failed start has not touched the stores, which are as the stop has left them.
     expect(await failedStart(dataDir, { API_PORT })).toContain('API_PORT');
