@@ -3,12 +3,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A proxy between a client and a server that simulates faults of a network. */
 export interface TcpProxy {
   readonly port: number;
-  /** Holds back responses from now on; requests still reach the server. */
+  /** Holds back responses from now on; requests still reach the server, also those that were held back. */
   holdAnswers(): void;
   /** Holds back requests and responses from now on; connections stay open. */
   holdRequests(): void;
   /** Holds back requests and responses from the `count`-th request with `text` on, counted from now; that request is held back, too. */
   holdRequestsAt(text: string, count: number): void;
+  /** Whether requests are held back, such as since the one that `holdRequestsAt` has waited for. */
+  isHoldingRequests(): boolean;
   /** Delivers everything that was held back, and passes all data again. */
   pass(): void;
   /** Silently drops all data on the open connections from now on. New connections work. */
@@ -83,6 +85,12 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     }
   };
 
+  const passRequests = () => {
+    for (const { isAbandoned, server, requests } of links) {
+      if (!isAbandoned) for (const data of requests.splice(0)) toServer(server, data);
+    }
+  };
+
   return {
     port: (listener.address() as AddressInfo).port,
     requestBytes: () => requestBytes,
@@ -92,6 +100,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     holdAnswers() {
       holds = 'answers';
+      passRequests();
     },
     holdRequests() {
       holds = 'requests';
@@ -99,14 +108,14 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     holdRequestsAt(text, count) {
       awaited = { text, count };
     },
+    isHoldingRequests: () => holds === 'requests',
     pass() {
       holds = 'nothing';
       awaited = { text: '', count: 0 };
-      for (const { isAbandoned, client, server, answers, requests } of links) {
-        if (isAbandoned) continue;
-        for (const data of answers.splice(0)) client.write(data);
-        for (const data of requests.splice(0)) toServer(server, data);
+      for (const { isAbandoned, client, answers } of links) {
+        if (!isAbandoned) for (const data of answers.splice(0)) client.write(data);
       }
+      passRequests();
     },
     async stop() {
       cut();
