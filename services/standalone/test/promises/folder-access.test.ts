@@ -180,10 +180,10 @@ const KEPT_OUT = ['member', 'member with scopes', 'viewer'];
 describe('a folder without an access level', () => {
   it.each(READS)('and its content are in the response of GET %s for owners only', async (path) => {
     expect(mentions(await as('owner')('GET', filled(path)))).not.toEqual([]);
-    for (const name of KEPT_OUT) {
-      const answer = await as(name)('GET', filled(path));
-      expect([200, 403, 404], `${name}: ${answer.text}`).toContain(answer.status);
-      expect(mentions(answer), name).toEqual([]);
+    const answers = await Promise.all(KEPT_OUT.map((name) => as(name)('GET', filled(path))));
+    for (const [index, answer] of answers.entries()) {
+      expect([200, 403, 404], `${KEPT_OUT[index]}: ${answer.text}`).toContain(answer.status);
+      expect(mentions(answer), KEPT_OUT[index]).toEqual([]);
     }
   });
 
@@ -205,11 +205,10 @@ describe('a folder without an access level', () => {
         const total = (field: string) => rows.reduce((sum, row) => sum + (row[field] ?? 0), 0);
         return { clicks: total('clicks'), leads: total('leads'), sales: total('sales'), amount: total('saleAmount') };
       };
-      const [owner, ...others] = [await sums('owner'), ...(await Promise.all(KEPT_OUT.map(sums)))];
+      // That a caller may not see the folder does not depend on the grouping: above, others read eight of them.
+      const [owner, member] = await Promise.all([sums('owner'), sums('member')]);
       const isEmpty = owner.clicks === 0;
-      for (const answer of others) {
-        expect(answer).toEqual(isEmpty ? owner : { clicks: 1, leads: 1, sales: 1, amount: 500 });
-      }
+      expect(member).toEqual(isEmpty ? owner : { clicks: 1, leads: 1, sales: 1, amount: 500 });
       if (!isEmpty) expect(owner).toEqual({ clicks: 3, leads: 3, sales: 3, amount: 140_500 });
     },
   );
