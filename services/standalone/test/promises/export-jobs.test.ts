@@ -228,13 +228,13 @@ describe('a download', () => {
     },
   );
 
-  test.each(['..%2f..%2fcheckpoint.json', 'checkpoint.json', '%2e%2e', 'part', '%00'])(
-    'of another name than its own answers 404: %s',
-    async (name) => {
-      const job = await untilEnded(await createJob({ resource: 'customers' }));
-      expect((await send('GET', `/exports/${job.id}/files/${name}`)).status).toBe(404);
-    },
-  );
+  test('of another name than its own answers 404', async () => {
+    const job = await untilEnded(await createJob({ resource: 'customers' }));
+    for (const name of ['..%2f..%2fcheckpoint.json', 'checkpoint.json', '%2e%2e', 'part', '%00']) {
+      expect([name, (await send('GET', `/exports/${job.id}/files/${name}`)).status]).toEqual([name, 404]);
+    }
+    expect((await send('GET', pathOf(job))).status).toBe(200);
+  });
 });
 
 describe('access', () => {
