@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import {
   createTestDatabase,
+  elapsedMs,
   type ForkedService,
   forkService,
   startRedis,
@@ -18,12 +19,24 @@ import { removeDataDir, temporaryDataDir } from './run-up.js';
 
 const SERVICES = ['ingest', 'query', 'management'] as const;
 const ADMIN_KEY = 'an-admin-key'.repeat(3);
+/** Settings of a Redis that can lose queued events. */
+const WRONG = ['--appendonly', 'no', '--appendfsync', 'everysec', '--maxmemory-policy', 'allkeys-lru'];
+/** More than the ten seconds that a start takes at most, for a busy machine. */
+const START_MS_MAX = 30_000;
 
 let redis: TestRedis;
 let database: TestDatabase;
 const dataDir = temporaryDataDir();
 const started = new Map<string, ForkedService>();
 const ports = new Map<string, number>();
+
+function fork(service: string, name: string, settings: Readonly<Record<string, string>>): ForkedService {
+  const forked = forkService(new URL(`../../../${service}/dist/main.js`, import.meta.url), {
+    ...{ ...storeSettings(redis, database), DATA_DIR: dataDir, ADMIN_KEY, LOG_LEVEL: 'warn', ...settings },
+  });
+  started.set(name, forked);
+  return forked;
+}
 
 async function start(
   service: (typeof SERVICES)[number],
@@ -33,16 +46,11 @@ async function start(
   const port = await stablePort(`${name} ${dataDir}`);
   const linkPort = await stablePort(`${name} links ${dataDir}`);
   ports.set(name, port).set(`${name} links`, linkPort);
-  const forked = forkService(new URL(`../../../${service}/dist/main.js`, import.meta.url), {
-    ...{ ...storeSettings(redis, database), DATA_DIR: dataDir, ADMIN_KEY },
-    ...{ API_PORT: String(port), LINK_PORT: String(linkPort), ...settings },
-  });
-  started.set(name, forked);
-  await forked.ready();
+  await fork(service, name, { API_PORT: String(port), LINK_PORT: String(linkPort), ...settings }).ready();
 }
 
 beforeAll(async () => {
-  [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+  [redis, database] = await Promise.all([startRedis({ args: WRONG }), createTestDatabase()]);
   for (const service of SERVICES) await start(service);
 }, 180_000);
 afterAll(async () => {
@@ -74,6 +82,27 @@ it.each(SERVICES)('%s serves its own metrics, and those of the other services', 
   expect([withoutKey.status, (await withoutKey.text()).includes('waymark_')]).toEqual([401, false]);
 });
 
+it.each([...SERVICES, 'writer'])(
+  '%s warns of a Redis that can lose queued events, with a line for each setting',
+  async (service) => {
+    const { output } = started.get(service) ?? fork(service, service, { WRITER_PORT: '0' });
+    await waitFor(
+      () => WRONG.filter((word) => word.startsWith('--')).every((word) => output().includes(word.slice(2))),
+      {
+        what: `the warnings of ${service}`,
+      },
+    );
+    for (const setting of [
+      'appendonly is no',
+      'appendfsync is everysec',
+      'maxmemory-policy is allkeys-lru',
+      'maxmemory is 0',
+    ]) {
+      expect(output()).toContain(`REDIS_URL: ${setting}, not `);
+    }
+  },
+);
+
 it('on the link port /metrics may be a short link', async () => {
   const answer = await fetch(`http://127.0.0.1:${ports.get('ingest links')}/metrics`);
   expect(answer.status).toBe(404);
@@ -98,6 +127,8 @@ it('ingest starts within seconds while ClickHouse accepts connections and does n
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  await start('ingest', 'ingest without ClickHouse', { CLICKHOUSE_URL: `http://127.0.0.1:${port}` });
+  const CLICKHOUSE_URL = `http://127.0.0.1:${port}`;
+  const startMs = await elapsedMs(() => start('ingest', 'ingest without ClickHouse', { CLICKHOUSE_URL }));
+  expect(startMs).toBeLessThan(START_MS_MAX);
   silent.close();
 });
