@@ -87,12 +87,8 @@ beforeAll(async () => {
   workspaceId = workspace.id;
   await api.catalog.workspaces.update(workspaceId, { analyticsPerSecond: 10_000, requestsPerMinute: 100_000 });
   token = apiKey.token;
-  const link = await api.catalog.links.create(workspaceId, {
-    domain: 'go.acme.com',
-    key: 'a',
-    url: 'https://acme.com/',
-  });
-  linkId = link.id;
+  const place = { domain: 'go.acme.com', key: 'a', url: 'https://acme.com/' };
+  linkId = (await api.catalog.links.create(workspaceId, place)).id;
   await insertClicks(2300, hoursAgo(3) + 1000);
   // Stored in the hour after, although it happened days before: a spool that was replayed late.
   await insertClicks(10, hoursAgo(2), hoursAgo(50));
@@ -139,18 +135,19 @@ describe('a schedule', () => {
   });
 
   test('sends one webhook for each window', async () => {
-    const { id } = await createSchedule({ since: iso(hoursAgo(2)) });
+    const { id } = await createSchedule({ since: iso(hoursAgo(3)) });
     await until(id, ({ nextWindow }) => nextWindow.start >= iso(hoursAgo(1)));
-    const ofWindow = () =>
-      deliveriesOf(id).filter(({ schedule }) => schedule.lastWindow?.window.start === iso(hoursAgo(2)));
-    await waitFor(async () => ofWindow().length > 0, { what: 'a delivery' });
-    expect(ofWindow().map(({ event, schedule }) => [event, schedule.lastWindow])).toEqual([
+    const ofWindow = (startMs: number) =>
+      deliveriesOf(id).filter(({ schedule }) => schedule.lastWindow?.window.start === iso(startMs));
+    // A second delivery of the earlier window would come before that.
+    await waitFor(async () => ofWindow(hoursAgo(2)).length > 0, { what: 'the delivery of the later window' });
+    expect(ofWindow(hoursAgo(3)).map(({ event, schedule }) => [event, schedule.lastWindow])).toEqual([
       [
         'export.completed',
         {
-          window: { start: iso(hoursAgo(2)), end: iso(hoursAgo(1)) },
-          ...{ rows: 10, files: 1, bytes: expect.any(Number), finishedAt: expect.any(String) },
-          manifest: `${folderOf(id, hoursAgo(2))}/manifest.json`,
+          window: { start: iso(hoursAgo(3)), end: iso(hoursAgo(2)) },
+          ...{ rows: 2305, files: 1, bytes: expect.any(Number), finishedAt: expect.any(String) },
+          manifest: `${folderOf(id, hoursAgo(3))}/manifest.json`,
         },
       ],
     ]);
@@ -288,11 +285,9 @@ test('a job sends one webhook with its end, completed or failed', async () => {
     JSON.parse((await send('POST', '/exports', body, by)).text) as ExportJob;
   const endsOf = ({ id }: ExportJob) =>
     received.flatMap(({ event, data }) => ('job' in data && data.job?.id === id ? [{ event, job: data.job }] : []));
+  const untilDelivered = (job: ExportJob) => waitFor(async () => endsOf(job).length > 0, { what: 'the delivery' });
   const completed = await made({ resource: 'links' });
-  await waitFor(async () => endsOf(completed).length > 0, { what: 'the delivery' });
-  expect(endsOf(completed)).toEqual([
-    { event: 'export.completed', job: JSON.parse((await send('GET', `/exports/${completed.id}`)).text) },
-  ]);
+  await untilDelivered(completed);
   const slots = [api.exportSlots.take(workspaceId), api.exportSlots.take(workspaceId)];
   const { record, token: own } = await api.catalog.keys.create({
     ...{ workspaceId, name: 'own', kind: 'secret', role: 'owner', scopes: [] },
@@ -301,7 +296,11 @@ test('a job sends one webhook with its end, completed or failed', async () => {
   await api.catalog.keys.revoke(workspaceId, record.id);
   for (const { free } of slots) free();
   await made({ resource: 'customers' });
-  await waitFor(async () => endsOf(failed).length > 0, { what: 'the delivery' });
+  await untilDelivered(failed);
+  // A second delivery would come before that of a later job.
+  await untilDelivered(await made({ resource: 'customers' }));
+  const { text } = await send('GET', `/exports/${completed.id}`);
+  expect(endsOf(completed)).toEqual([{ event: 'export.completed', job: JSON.parse(text) }]);
   expect(endsOf(failed)).toMatchObject([{ event: 'export.failed', job: { status: 'failed', files: [] } }]);
 });
 
