@@ -4,7 +4,7 @@ import type { RunState } from '@waymark/config';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stablePort } from '../stable-port.js';
-import { migratedDataDir, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
+import { migratedDataDir, pidOf, removeUp, runUp, UP_MS_MAX, type Up } from './run-up.js';
 
 /** The metrics of a whole stack while parts of it are killed, and its logs. */
 
@@ -99,7 +99,7 @@ describe('metrics of a running stack', () => {
 
   it('show within 15 s that the writer was killed, even if it runs again by then', async () => {
     expect(await component('writer', 'kills_total')).toBe(0);
-    process.kill(state.pids.writer, 'SIGKILL');
+    process.kill(pidOf(state.pids.writer), 'SIGKILL');
     await waitFor(async () => (await component('writer', 'kills_total')) === 1, {
       what: 'the kill of the writer',
       timeoutMs: NOTICED_MS,
@@ -110,7 +110,7 @@ describe('metrics of a running stack', () => {
   });
 
   it('show within 15 s that ClickHouse does not respond, in scrapes of less than a second', async () => {
-    const pid = state.pids.clickhouse ?? 0;
+    const pid = pidOf(state.pids.clickhouse);
     process.kill(pid, 'SIGSTOP');
     try {
       await waitFor(async () => (await component('clickhouse', 'up')) === 0, {
@@ -127,7 +127,7 @@ describe('metrics of a running stack', () => {
 
   it.each(['clickhouse', 'redis'] as const)('show within 15 s that %s was killed with -9', async (name) => {
     const isRestarted = async () => Number(await component(name, 'starts_total')) >= 2;
-    process.kill(state.pids[name] ?? 0, 'SIGKILL');
+    process.kill(pidOf(state.pids[name]), 'SIGKILL');
     await waitFor(async () => (await component(name, 'up')) === 0 || (await isRestarted()), {
       what: `the kill of ${name}`,
       timeoutMs: NOTICED_MS,
@@ -179,8 +179,10 @@ describe('logs of a running stack at the lowest level', () => {
     const secretOfHook = made.secret ?? '';
     expect(secretOfHook).not.toBe('');
 
+    /** @returns the statuses of the leads, whose e-mail addresses no log may contain */
     const traffic = async () => {
-      for (const address of ADDRESSES) {
+      const statuses: number[] = [];
+      for (const [index, address] of ADDRESSES.entries()) {
         const clickId = await visit('/plain', address);
         await visit(`/locked?pw=${PASSWORD}`, address);
         await visit('/locked', address, {
@@ -188,8 +190,8 @@ describe('logs of a running stack at the lowest level', () => {
           body: new URLSearchParams({ password: 'hunter-wrong-password' }),
         });
         await visit('/plain?email=hunter@example.com', address, { headers: { cookie: 'dub_id=hunter-cookie' } });
-        const customer = { customerExternalId: `c-${address}`.slice(0, 4), customerEmail: 'hunter@example.com' };
-        await api('/track/lead', { clickId, eventName: 'Sign up', ...customer });
+        const customer = { customerExternalId: `c-${index}`, customerEmail: 'hunter@example.com' };
+        statuses.push((await api('/track/lead', { clickId, eventName: 'Sign up', ...customer })).status);
         await api('/track/sale', { ...customer, amount: 100, invoiceId: String(Math.random()) });
       }
       await api('/links', { url: 1, password: PASSWORD, key: { hunter: PASSWORD } });
@@ -200,12 +202,13 @@ describe('logs of a running stack at the lowest level', () => {
         const headers = { authorization: `Bearer ${key}`, 'x-forwarded-for': ADDRESSES[0] ?? '' };
         await fetch(`${state.api}/metrics`, { headers });
       }
+      return statuses;
     };
-    await traffic();
+    expect(await traffic()).toEqual([200, 200]);
     state = up.state() ?? state;
     // Errors are logged with more details than requests.
     for (const name of ['clickhouse', 'redis'] as const) {
-      const pid = state.pids[name] ?? 0;
+      const pid = pidOf(state.pids[name]);
       process.kill(pid, 'SIGSTOP');
       const underWay = traffic().catch(() => undefined);
       await waitFor(async () => (await component(name, 'up')) === 0, {
