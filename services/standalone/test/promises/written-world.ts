@@ -46,10 +46,13 @@ export class WrittenWorld {
     this.#two = two;
   }
 
-  async take({ action, process, pick }: Step): Promise<void> {
+  /** @returns whether the action had a target */
+  async take({ action, process, pick }: Step): Promise<boolean> {
     const [first, second] = this.#two.apis;
     const [writer, other] = process === 0 ? [first, second] : [second, first];
-    await ACTIONS[action].call(this, writer, [other, writer], pick);
+    const act: (this: this, writer: ApiProcess, readers: ApiProcess[], pick: number) => Promise<unknown> =
+      ACTIONS[action];
+    return (await act.call(this, writer, [other, writer], pick)) !== false;
   }
 
   #unique(what: string): string {
@@ -57,10 +60,10 @@ export class WrittenWorld {
     return `${what} ${this.#numbers}`;
   }
 
-  async createLink({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async createLink({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const used = new Set(this.#links.map(({ key }) => key));
-    const key = KEYS.find((one, index) => index >= pick % KEYS.length && !used.has(one));
-    if (key === undefined) return;
+    const key = [...KEYS.slice(pick % KEYS.length), ...KEYS].find((one) => !used.has(one));
+    if (key === undefined) return false;
     for (const reader of readers) expect((await reader.visit(this.#two.domain, `/${key}`)).status).toBe(NOT_FOUND);
     const url = `https://written.example/${this.#unique('new').replace(' ', '-')}`;
     const [tag, folder] = [at(this.#tags, pick), at(this.#folders, pick)];
@@ -72,11 +75,12 @@ export class WrittenWorld {
     const link = { id, key, url, tagIds: tag ? [tag.id] : [], folderId: folder?.id ?? null };
     this.#links.push(link);
     for (const reader of readers) await this.#seeLink(reader, link);
+    return true;
   }
 
-  async changeLink({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async changeLink({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const link = at(this.#links, pick);
-    if (link === undefined) return;
+    if (link === undefined) return false;
     const [before, tag] = [link.key, at(this.#tags, pick)];
     link.url = `https://written.example/${this.#unique('changed').replace(' ', '-')}`;
     link.tagIds = tag === undefined ? [] : [tag.id];
@@ -88,25 +92,28 @@ export class WrittenWorld {
       await this.#seeLink(reader, link);
       if (before !== key) expect((await reader.visit(this.#two.domain, `/${before}`)).status).toBe(NOT_FOUND);
     }
+    return true;
   }
 
-  async changeLinks({ dub }: ApiProcess, readers: ApiProcess[]): Promise<void> {
-    if (this.#links.length === 0) return;
+  async changeLinks({ dub }: ApiProcess, readers: ApiProcess[]): Promise<boolean> {
+    if (this.#links.length === 0) return false;
     const url = `https://written.example/${this.#unique('bulk').replace(' ', '-')}`;
     await dub.links.updateMany({ linkIds: this.#links.map(({ id }) => id), data: { url } });
     for (const link of this.#links) link.url = url;
     for (const reader of readers) for (const link of this.#links) await this.#seeLink(reader, link);
+    return true;
   }
 
-  async removeLink({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async removeLink({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const link = taken(this.#links, pick);
-    if (link === undefined) return;
+    if (link === undefined) return false;
     await dub.links.delete(link.id);
     for (const reader of readers) {
       expect((await reader.visit(this.#two.domain, `/${link.key}`)).status).toBe(NOT_FOUND);
       await missing(reader, `/links/info?linkId=${link.id}`);
       await this.#seeLinkIds(reader);
     }
+    return true;
   }
 
   async #seeLink(reader: ApiProcess, { id, key, url, tagIds, folderId }: WrittenLink): Promise<void> {
@@ -140,26 +147,28 @@ export class WrittenWorld {
     for (const reader of readers) await listed(reader, '/tags', this.#tags);
   }
 
-  async renameTag({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async renameTag({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const tag = at(this.#tags, pick);
-    if (tag === undefined) return;
+    if (tag === undefined) return false;
     tag.name = this.#unique('tag');
     await dub.tags.update(tag.id, { name: tag.name });
     for (const reader of readers) {
       await listed(reader, '/tags', this.#tags);
       for (const link of this.#links.filter(({ tagIds }) => tagIds.includes(tag.id))) await this.#seeLink(reader, link);
     }
+    return true;
   }
 
-  async removeTag(writer: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async removeTag(writer: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const tag = taken(this.#tags, pick);
-    if (tag === undefined) return;
+    if (tag === undefined) return false;
     await writer.dub.tags.delete(tag.id);
     for (const link of this.#links) link.tagIds = link.tagIds.filter((id) => id !== tag.id);
     for (const reader of readers) {
       await listed(reader, '/tags', this.#tags);
       for (const link of this.#links) await this.#seeLink(reader, link);
     }
+    return true;
   }
 
   async createFolder({ dub }: ApiProcess, readers: ApiProcess[]): Promise<void> {
@@ -169,23 +178,25 @@ export class WrittenWorld {
     for (const reader of readers) await listed(reader, '/folders', this.#folders);
   }
 
-  async renameFolder({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async renameFolder({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const folder = at(this.#folders, pick);
-    if (folder === undefined) return;
+    if (folder === undefined) return false;
     folder.name = this.#unique('folder');
     await dub.folders.update(folder.id, { name: folder.name });
     for (const reader of readers) await listed(reader, '/folders', this.#folders);
+    return true;
   }
 
-  async removeFolder({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async removeFolder({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const folder = taken(this.#folders, pick);
-    if (folder === undefined) return;
+    if (folder === undefined) return false;
     await dub.folders.delete(folder.id);
     for (const link of this.#links) if (link.folderId === folder.id) link.folderId = null;
     for (const reader of readers) {
       await listed(reader, '/folders', this.#folders);
       for (const link of this.#links) await this.#seeLink(reader, link);
     }
+    return true;
   }
 
   async createDomain({ dub }: ApiProcess, readers: ApiProcess[]): Promise<void> {
@@ -197,9 +208,9 @@ export class WrittenWorld {
     for (const reader of readers) await this.#seeDomains(reader);
   }
 
-  async renameDomain({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async renameDomain({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const domain = at(this.#domains, pick);
-    if (domain === undefined) return;
+    if (domain === undefined) return false;
     const before = domain.name;
     domain.name = `${this.#unique('d').replace(' ', '')}.acme.example`;
     await dub.domains.update(before, { slug: domain.name });
@@ -207,16 +218,18 @@ export class WrittenWorld {
       await this.#seeDomains(reader);
       await missing(reader, `/internal/domain-check?domain=${before}`);
     }
+    return true;
   }
 
-  async removeDomain({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async removeDomain({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const domain = taken(this.#domains, pick);
-    if (domain === undefined) return;
+    if (domain === undefined) return false;
     await dub.domains.delete(domain.name);
     for (const reader of readers) {
       await this.#seeDomains(reader);
       await missing(reader, `/internal/domain-check?domain=${domain.name}`);
     }
+    return true;
   }
 
   async #seeDomains(reader: ApiProcess): Promise<void> {
@@ -254,24 +267,26 @@ export class WrittenWorld {
     for (const reader of readers) await this.#seeCustomer(reader, { id, name }, name);
   }
 
-  async renameCustomer({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async renameCustomer({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const customer = at(this.#customers, pick);
-    if (customer === undefined) return;
+    if (customer === undefined) return false;
     const externalId = customer.name;
     const name = this.#unique('renamed');
     await dub.customers.update({ id: customer.id, requestBody: { name } });
     for (const reader of readers) await this.#seeCustomer(reader, { id: customer.id, name }, externalId);
+    return true;
   }
 
-  async removeCustomer({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async removeCustomer({ dub }: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const customer = taken(this.#customers, pick);
-    if (customer === undefined) return;
+    if (customer === undefined) return false;
     await dub.customers.delete(customer.id);
     for (const reader of readers) {
       await missing(reader, `/customers/${customer.id}`);
       await missing(reader, `/customers/ext_${encodeURIComponent(customer.name)}`);
       await listed(reader, `/customers?externalId=${encodeURIComponent(customer.name)}`, []);
     }
+    return true;
   }
 
   async #seeCustomer(reader: ApiProcess, customer: Named, externalId: string): Promise<void> {
@@ -302,22 +317,24 @@ export class WrittenWorld {
     for (const reader of readers) await this.#seeWebhooks(reader);
   }
 
-  async renameWebhook(writer: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async renameWebhook(writer: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const hook = at(this.#webhooks, pick);
-    if (hook === undefined) return;
+    if (hook === undefined) return false;
     hook.name = this.#unique('hook');
     expect((await writer.call('PATCH', `/webhooks/${hook.id}`, { name: hook.name })).status).toBe(OK);
     for (const reader of readers) await this.#seeWebhooks(reader);
+    return true;
   }
 
-  async removeWebhook(writer: ApiProcess, readers: ApiProcess[], pick: number): Promise<void> {
+  async removeWebhook(writer: ApiProcess, readers: ApiProcess[], pick: number): Promise<boolean> {
     const hook = taken(this.#webhooks, pick);
-    if (hook === undefined) return;
+    if (hook === undefined) return false;
     expect((await writer.call('DELETE', `/webhooks/${hook.id}`)).status).toBe(OK);
     for (const reader of readers) {
       await missing(reader, `/webhooks/${hook.id}`);
       await this.#seeWebhooks(reader);
     }
+    return true;
   }
 
   async #seeWebhooks(reader: ApiProcess): Promise<void> {
