@@ -126,18 +126,23 @@ it('routes that web pages call or embed accept unknown parameters', async () => 
 });
 
 it('a repeated parameter with the same value has the same response, on every route', async () => {
-  let tried = 0;
-  for (const route of documented.routes) {
-    for (const name of queryNames(route)) {
-      const { [name]: value = 'x', ...others } = route.example.query ?? {};
-      const pair = [name, value] as const;
-      const once = await documented.send({ ...route.example, query: { ...others, [name]: value } });
-      const twice = await documented.send({ ...route.example, query: [...Object.entries(others), pair, pair] });
-      expect([route.name, name, twice.status, twice.message]).toEqual([route.name, name, once.status, once.message]);
-      tried += 1;
-    }
-  }
-  expect(tried).toBeGreaterThan(100);
+  const cases = documented.routes.flatMap((route) => queryNames(route).map((name) => ({ route, name })));
+  expect(cases.length).toBeGreaterThan(100);
+  const compare = async ({ route, name }: (typeof cases)[number]) => {
+    const { [name]: value = 'x', ...others } = route.example.query ?? {};
+    const pair = [name, value] as const;
+    const once = await documented.send({ ...route.example, query: { ...others, [name]: value } });
+    const twice = await documented.send({ ...route.example, query: [...Object.entries(others), pair, pair] });
+    expect([route.name, name, twice.status, twice.message]).toEqual([route.name, name, once.status, once.message]);
+  };
+  // Several at a time, because most of them read ClickHouse, but one export, because their number is limited.
+  const isExport = ({ route }: (typeof cases)[number]) => route.name.endsWith('/export');
+  const exports = cases.filter(isExport).values();
+  const others = cases.filter((one) => !isExport(one)).values();
+  const worker = async (left: typeof others) => {
+    for (const one of left) await compare(one);
+  };
+  await Promise.all([exports, ...Array.from({ length: 5 }, () => others)].map(worker));
 });
 
 it.each([
@@ -163,10 +168,16 @@ it.each([
     ],
   ],
 ] as const)('%s: the last one of different values applies', async (route, query) => {
-  const [, last] = query;
-  const alone = await documented.send({ route, query: [last] });
-  const { status, message } = await documented.send({ route, query });
-  expect([status, message]).toEqual([alone.status, alone.message]);
+  // Once it exists, further requests are refused.
+  await documented.send({ route: 'POST /links', body: { url: 'https://acme.com', externalId: 'pricing-page' } });
+  const answers = [];
+  for (const sent of [query.slice(0, 1), query.slice(1), query]) {
+    const { status, message } = await documented.send({ route, query: sent });
+    answers.push([status, message]);
+  }
+  const [first, last, both] = answers;
+  expect(both).toEqual(last);
+  expect(last).not.toEqual(first);
 });
 
 it('the error for a very long parameter name is short', async () => {
@@ -181,9 +192,12 @@ it('the error for a very long parameter name is short', async () => {
 it('parameters that old clients add to every request are ignored on every route', async () => {
   for (const { name, example } of routes) {
     const query = { ...example.query, workspaceId: 'ws_1', projectSlug: 'acme', _: '1700000000000' };
+    // A second request for a change may be refused, because it is made.
+    if (!name.startsWith('GET ')) await documented.send(example);
+    const without = await documented.send(example);
     const { status, message } = await documented.send({ ...example, query });
-    const isRefused = status >= 500 || message.startsWith('unrecognized_keys');
-    expect([name, status, message, isRefused]).toEqual([name, status, message, false]);
+    expect([name, status, message]).toEqual([name, without.status, without.message]);
+    expect([name, status < 500]).toEqual([name, true]);
   }
 });
 
