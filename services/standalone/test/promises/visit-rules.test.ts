@@ -360,6 +360,7 @@ describe('the rules of a visit', () => {
   it('refuse every request for a link of a deleted workspace', async () => {
     const state: State = { name: 'gone', apply: async () => undefined, visit: { status: 404 } };
     const { made } = await linksOf(state, createResourceId('workspace', Date.now()));
+    for (const { way, link } of made) await way.before?.(link);
     for (const { way, link } of made) await isRefused(way, link, state);
     await untilWritten();
     expect(await Promise.all(made.map(({ link }) => clicksOf(link)))).toEqual(made.map(() => 0));
