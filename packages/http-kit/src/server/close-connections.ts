@@ -81,7 +81,8 @@ export function closeConnections(app: Pick<FastifyInstance, 'server' | 'addHook'
     server.timeout = INACTIVE_MS_MAX;
     server.keepAliveTimeout = INACTIVE_MS_MAX;
     for (const socket of connections.keys()) socket.setTimeout(INACTIVE_MS_MAX);
-    setTimeout(closeIdle, IDLE_GRACE_MS);
+    // A busy process has not read yet what arrived meanwhile. It does so before the immediate, and a connection with a request is not idle.
+    setTimeout(() => setImmediate(closeIdle), IDLE_GRACE_MS);
     const closeReaders = () => {
       for (const socket of connections.keys()) {
         if (inProgress(socket).every(([, response]) => isSentInParts(response))) socket.destroy();
