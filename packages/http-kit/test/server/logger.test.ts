@@ -171,10 +171,16 @@ it('client errors are not logged at the default level, internal errors are', asy
       done();
     },
   });
-  ({ app } = aTestApp({ logger: createLogger({ name: 'x', level: 'info', destination }) }));
+  ({ app } = aTestApp({ logger: createLogger({ name: 'x', destination }) }, (routes) => {
+    routes.get('/events', async () => {
+      throw new Error('boom');
+    });
+  }));
   await app.inject('/nope');
   await app.inject('/%zz');
   expect(text).toBe('');
+  await app.inject('/events');
+  expect(text).toContain('boom');
 });
 
 it('a line that does not fit on a full disk is lost, and ends nothing', () => {
