@@ -16,10 +16,16 @@ it('an import that waits for its source goes on with the quotas that the workspa
   await workspaces.update(acme.workspaceId, { quotas: { linksPerMonth: 1 } });
   let isBusy = true;
   let requests = 0;
+  let busyMs = 0;
+  let waitedMs = 0;
   const source = await startSource(({ url }) => {
     requests++;
     const skip = Number(new URL(url ?? '', 'http://x').searchParams.get('skip'));
-    if (skip === 1 && isBusy) return [429, { 'retry-after': '1' }, {}];
+    if (skip === 1) {
+      waitedMs = performance.now() - busyMs;
+      busyMs = performance.now();
+      if (isBusy) return [429, { 'retry-after': '1' }, {}];
+    }
     const links = ['aaaa', 'bbbb'].map((address) => ({ address, target: `https://${address}.test` }));
     return [200, {}, { data: links.slice(skip, skip + 1) }];
   });
@@ -30,4 +36,5 @@ it('an import that waits for its source goes on with the quotas that the workspa
   await workspaces.update(acme.workspaceId, { quotas: { linksPerMonth: 2 } });
   isBusy = false;
   expect(await ended(body.id)).toMatchObject({ status: 'completed', created: 2, rejected: 0 });
+  expect(waitedMs).toBeGreaterThan(950);
 });

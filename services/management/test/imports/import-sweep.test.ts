@@ -56,6 +56,31 @@ it('a workspace keeps the reports of its latest hundred imports, and every impor
   expect(expired.sort()).toEqual(['import_10', 'import_11']);
 });
 
+it('the reports of an import are removed when they expire, and not before', async () => {
+  const root = temporaryDirectory('waymark-import-expiry-');
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const files = createImportFiles(root);
+  const now = Date.now();
+  const anImport = async (id: string, expiresMs: number) => ({
+    ...{ id, workspaceId: 'ws_1', status: 'completed', directory: await files.createDirectory() },
+    ...{ files: [{ name: 'rejected.csv', rows: 1, bytes: 1 }], expiresAt: new Date(expiresMs).toISOString() },
+  });
+  const [expired, kept] = [await anImport('import_1', now - 1), await anImport('import_2', now + 1)];
+  const changes: unknown[] = [];
+  const importJobs = {
+    listOpen: async () => ({ records: [expired, kept] as unknown as OpenImports['records'], unreadable: [] }),
+    update: async (_: string, id: string, change: (job: object) => object) => void changes.push([id, change(expired)]),
+  };
+  const ends = createImportEnds({
+    catalog: { importJobs } as unknown as Catalog,
+    ...{ files, importBytesMax: 1, baseUrl: '', now: () => now },
+    jobEndNotifier: { ended: async () => undefined },
+  });
+  await ends.sweep();
+  expect(changes).toEqual([['import_1', { files: [], expiresAt: new Date(now).toISOString() }]]);
+  expect(readdirSync(root)).toEqual([kept.directory]);
+});
+
 it('the report of an end removes the file and the credential of its import: a process killed before it may have left them', async () => {
   const root = temporaryDirectory('waymark-import-report-');
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

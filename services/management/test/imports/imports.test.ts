@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { API_READ, normaliseKey } from '@waymark/catalog';
 import type { ImportJob } from '@waymark/contract';
 import { QUEUE_PREFIX, WEBHOOK_QUEUE } from '@waymark/event-queue';
@@ -51,6 +53,7 @@ describe('POST /imports with a file', () => {
       ...{ rows: 3, created: 2, updated: 0, skipped: 0, rejected: 1, lost: 1 },
       ...{ bytes: Buffer.byteLength(table), bytesRead: Buffer.byteLength(table), finishedAt: expect.any(String) },
     });
+    expect(Date.parse(job.expiresAt ?? '') - Date.parse(job.finishedAt ?? '')).toBe(7 * 24 * 3_600_000);
     expect(job.files.map(({ name, rows }) => [name, rows])).toEqual([
       ['rejected.csv', 1],
       ['lost.csv', 1],
@@ -92,6 +95,15 @@ describe('POST /imports with a file', () => {
     const list = await send('GET', '/imports?pageSize=1');
     expect(list.body).toMatchObject([{ id: again.id }]);
     expect(JSON.stringify(list.body)).not.toContain('directory');
+
+    const record = await management.catalog.importJobs.get(acme.workspaceId, job.id);
+    const directory = join(management.dataDir, 'imports', record?.directory ?? '');
+    expect(existsSync(directory)).toBe(true);
+    const removed = await send('DELETE', `/imports/${job.id}`);
+    expect([removed.status, removed.body]).toMatchObject([200, { status: 'completed', files: [] }]);
+    expect((await send('GET', `/imports/${job.id}`)).body.files).toEqual([]);
+    expect((await send('GET', `/imports/${job.id}/rejected.csv`)).status).toBe(404);
+    expect(existsSync(directory)).toBe(false);
   });
 
   it('counts no link as made that an earlier import has made while it was queued', async () => {
@@ -189,15 +201,19 @@ describe('POST /imports with a file', () => {
     expect((await callsOf(acme).send('GET', `/imports/${own.id}`)).status).toBe(200);
   });
 
-  it('sends the end of each import to webhooks once, and nothing for its links', async () => {
+  it('sends the end of each import to webhooks once, and nothing for its links, or for one that is cancelled', async () => {
     const acme = await aCaller(management);
     await management.catalog.webhooks.create(acme.workspaceId, {
       ...{ name: 'Hook', url: 'https://hooks.example/' },
       triggers: ['link.created', 'import.completed', 'import.failed'],
     });
-    const { run, send } = callsOf(acme);
+    const { run, send, upload, ended } = callsOf(acme);
     const table = 'url,key\nhttps://a.test,a\n';
-    const completed = await run(table);
+    // One import of a workspace runs at a time, so the second waits.
+    const { body: first } = await upload(`${table}${'https://a.test,a\n'.repeat(1000)}`);
+    const { body: second } = await upload(table);
+    expect((await send('DELETE', `/imports/${second.id}`)).body.status).toBe('cancelled');
+    const completed = await ended(first.id);
     const failed = await run(table.replace('/a.', '/b.'), { onConflict: 'fail' });
     const queue = `${QUEUE_PREFIX}:${WEBHOOK_QUEUE}`;
     const sent = async () => {
