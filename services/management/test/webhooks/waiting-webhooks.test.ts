@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Link, parseResourceId } from '@waymark/contract';
+import { type Link, type Partner, parseResourceId } from '@waymark/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { aCaller, type Caller, startManagement, type TestManagement } from '../test-management.js';
 
@@ -8,6 +8,7 @@ let caller: Caller;
 let other: Caller;
 let linkId: string;
 let hookId: string;
+let partnerId: string;
 
 const waitingKey = () => `{waymark}:state:webhook-bodies:${caller.workspaceId}`;
 /** Counts deliveries of a webhook, as `waiting-changes.test.ts` shows. */
@@ -30,6 +31,10 @@ beforeAll(async () => {
   await aHook(other);
   const body = { url: 'https://acme.com/', domain: caller.host, comments: 'first' };
   ({ id: linkId } = (await caller.post(body)).body);
+  const partner = { name: 'Bob', email: 'bob@example.com' };
+  ({ id: partnerId } = (await caller.call<Partner>('POST', '/partners', partner)).body);
+  const aLink = { partnerId, url: 'https://acme.com/partner', comments: 'first' };
+  expect((await caller.call('POST', '/partners/links', aLink)).status).toBe(201);
 });
 beforeEach(async () => {
   ({ id: hookId } = await aHook(caller));
@@ -55,6 +60,9 @@ it('a workspace with 32 MB of webhooks that wait gets 429 for changes that would
     ['PUT', '/links/upsert', { ...aLink, url: 'https://acme.com/', comments: 'upserted' }],
     ['PATCH', `/links/${linkId}`, { comments: 'changed' }],
     ['POST', '/partners', { name: 'Ada', email: 'ada@example.com' }],
+    ['POST', '/partners/links', { partnerId, url: 'https://acme.com/new' }],
+    ['PUT', '/partners/links/upsert', { partnerId, url: 'https://acme.com/new' }],
+    ['PUT', '/partners/links/upsert', { partnerId, url: 'https://acme.com/partner', comments: 'upserted' }],
     ['POST', '/partners/applications/approve', { partnerId: 'pn_00000000001' }],
   ] as const) {
     const answer = await caller.call(method, path, body);
@@ -62,7 +70,8 @@ it('a workspace with 32 MB of webhooks that wait gets 429 for changes that would
     expect(answer.body.error.code).toBe('rate_limit_exceeded');
   }
   expect(await Promise.all([countLinks(), listPartners()])).toEqual(before);
-  expect((await caller.get(`/links/${linkId}`)).body.comments).toBe('first');
+  const { body: links } = await caller.get<Link[]>('/links');
+  expect(links.filter(({ comments }) => comments === 'first')).toHaveLength(2);
 });
 
 it('the refusal says when to try again', async () => {
