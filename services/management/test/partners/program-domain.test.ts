@@ -1,5 +1,5 @@
 import type { Link, Partner } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { aCaller, type Caller, DEFAULT_DOMAIN, startManagement, type TestManagement } from '../test-management.js';
 
 let management: TestManagement;
@@ -89,8 +89,18 @@ describe('the domain of the program', () => {
     const caller = await aCaller(management);
     const partners = await Promise.all(['a', 'b', 'c'].map(() => enrol(caller)));
     await setDomain(caller, null);
+    // As if another domain became primary meanwhile, again and again.
+    const { domains } = management.catalog;
+    const [own = expect.fail()] = [await domains.primary(caller.workspaceId)];
+    const other = { ...(await addDomain(caller)), primary: true };
+    let asked = 0;
+    const primary = vi.spyOn(domains, 'primary').mockImplementation(async () => (asked++ % 2 === 0 ? own : other));
+    onTestFinished(() => primary.mockRestore());
     const links = await Promise.all(partners.map((partnerId) => linkOf(caller, partnerId)));
-    expect(new Set(links.map(({ domain }) => domain))).toEqual(new Set([caller.host]));
+    expect(asked).toBe(partners.length);
+    const { domainId } = await program(caller);
+    const { slug } = [own, other].find(({ id }) => id === domainId) ?? expect.fail();
+    expect(new Set(links.map(({ domain }) => domain))).toEqual(new Set([slug]));
   });
 
   it('is not used for new links while it is archived, and stays the domain of the program', async () => {
