@@ -19,18 +19,20 @@ afterAll(async () => {
 });
 
 /** Begins `work`, and resolves when it still waits for the owner of the claim after that time. */
-async function waiting(work: () => Promise<void>, afterMs: number): Promise<{ readonly done: Promise<void> }> {
+async function waiting<T>(work: () => Promise<T>, afterMs: number): Promise<{ readonly done: Promise<T> }> {
   const evaluations = vi.spyOn(redis, 'eval');
   const reads = vi.spyOn(redis, 'mget');
-  const attempts = () => evaluations.mock.calls.length + reads.mock.calls.length;
+  const takes = vi.spyOn(redis, 'set');
+  const attempts = () => [evaluations, reads, takes].reduce((sum, { mock }) => sum + mock.calls.length, 0);
   const done = work();
   await waitFor(() => attempts() > 0, { what: 'the first attempt' });
   const clock = performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => clock() + afterMs);
   let isDone = false;
-  void done.then(() => {
+  const end = () => {
     isDone = true;
-  });
+  };
+  done.then(end, end);
   const before = attempts();
   await waitFor(() => isDone || attempts() > before + 2, { what: 'further attempts' });
   expect(isDone).toBe(false);
@@ -52,6 +54,31 @@ it('claims are changed that a slow request makes final nine seconds later', asyn
   await redis.set(claimKey(NAME), 'f:old');
   await done;
   expect(await redis.get(claimKey(NAME))).toBe('f:new');
+});
+
+it('work whose claim becomes final four seconds later does not run', async () => {
+  await redis.set(claimKey(NAME), 'p:slow', 'PX', PENDING_TTL_MS);
+  const work = vi.fn(async () => 1);
+  const { done } = await waiting(() => createClaimAdmin(redis).runOnce(NAME, 1000, work), 4_000);
+  await redis.set(claimKey(NAME), 'f:{}');
+  expect([await done, work.mock.calls]).toEqual([undefined, []]);
+});
+
+it('work whose claim is released four seconds later runs', async () => {
+  await redis.set(claimKey(NAME), 'p:slow', 'PX', PENDING_TTL_MS);
+  const { done } = await waiting(() => createClaimAdmin(redis).runOnce(NAME, 1000, async () => 1), 4_000);
+  await redis.del(claimKey(NAME));
+  expect([await done, await redis.get(claimKey(NAME))]).toEqual([1, 'f:1']);
+});
+
+it('work whose claim a crashed process holds is to be tried again after five seconds', async () => {
+  await redis.set(claimKey(NAME), 'p:killed', 'PX', PENDING_TTL_MS);
+  const clock = performance.now.bind(performance);
+  const work = vi.fn(async () => 1);
+  const { done } = await waiting(() => createClaimAdmin(redis).runOnce(NAME, 1000, work), 4_000);
+  vi.spyOn(performance, 'now').mockImplementation(() => clock() + 5_001);
+  await expect(done).rejects.toMatchObject({ status: 500, retryAfterSeconds: 1 });
+  expect(work).not.toHaveBeenCalled();
 });
 
 it('a claim that was taken more than eleven seconds ago, by a request that was killed, is not waited for', async () => {

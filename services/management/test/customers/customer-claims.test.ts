@@ -144,20 +144,6 @@ describe('an external id with a pending claim', () => {
     await storeClaim(customerClaim(acme.workspaceId, 'waited-for'), 'p:someone', 300);
     expect((await create('waited-for')).status).toBe(201);
   });
-
-  it('is rejected as taken when the claim becomes final', async () => {
-    const key = keyOf(customerClaim(acme.workspaceId, 'made'));
-    await management.redis.set(key, 'p:someone', 'PX', 60_000);
-    const creating = create('made');
-    await management.redis.set(key, 'f:{}', 'PX', 60_000);
-    expect((await creating).status).toBe(409);
-  });
-
-  it('answers Retry-After while a crashed process holds the claim', async () => {
-    await storeClaim(customerClaim(acme.workspaceId, 'held'), 'p:someone');
-    const { status, body } = await create('held');
-    expect([status, body.error?.code]).toEqual([500, 'internal_server_error']);
-  });
 });
 
 it("customers that are renamed to each other's external ids at once are all refused as taken, without waiting", async () => {
