@@ -13,10 +13,13 @@ import {
 
 let management: TestManagement;
 let acme: Caller;
+let free: Caller;
+let pro: Caller;
 
 beforeAll(async () => {
   management = await startManagement();
   acme = await aCaller(management);
+  [free, pro] = [await aCaller(management, 'free'), await aCaller(management, 'pro')];
 });
 afterAll(() => management.close());
 
@@ -256,7 +259,6 @@ describe('plans', () => {
   };
 
   it.each(Object.entries(PRO_FIELDS))('%s needs pro', async (field, value) => {
-    const [free, pro] = await Promise.all([aCaller(management, 'free'), aCaller(management, 'pro')]);
     const { status, body } = await free.post({ url: URL_A, [field]: value });
     expect([status, body.error.code]).toEqual([403, 'forbidden']);
     expect(body.error.message).toContain(field);
@@ -264,13 +266,11 @@ describe('plans', () => {
   });
 
   it.each(Object.entries(BUSINESS_FIELDS))('%s needs business', async (field, value) => {
-    const pro = await aCaller(management, 'pro');
     expect(codeOf(await pro.post({ url: URL_A, [field]: value }))).toEqual([403, 'forbidden']);
     expect(codeOf(await pro.post({ url: 'nonsense', [field]: value }))).toEqual([422, 'unprocessable_entity']);
   });
 
   it('empty values of such fields are accepted on the free plan', async () => {
-    const free = await aCaller(management, 'free');
     const none = { proxy: false, password: '', expiresAt: null, geo: {}, trackConversion: false, webhookIds: [] };
     expect((await free.post({ url: URL_A, ...none })).status).toBe(200);
   });

@@ -231,6 +231,7 @@ it('errors are reported in the order of the checks', async () => {
 describe('a folder, tag or webhook that is removed while links are written', () => {
   it('is on no link afterwards, however the link came to it', async () => {
     const { body: link } = await acme.post({ url: 'https://acme.com/changed' });
+    const statuses: number[] = [];
     for (let round = 0; round < 4; round++) {
       const { catalog } = management;
       const [folder, tag, { body: webhook }] = await Promise.all([
@@ -239,16 +240,13 @@ describe('a folder, tag or webhook that is removed while links are written', () 
         acme.call<{ id: string }>('POST', '/webhooks', {
           name: 'Removed',
           url: `https://hooks.acme.com/${round}`,
-          triggers: ['link.clicked'],
+          ...{ triggers: ['link.clicked'], linkScope: 'links' },
         }),
       ]);
       const gone = [folder.body.id, tag.id, webhook.id];
       const [folderId, tagId, webhookId] = gone;
       const fields = { url: URL_A, folderId, tagIds: [tagId], webhookIds: [webhookId] };
-      await Promise.all([
-        acme.call('DELETE', `/folders/${folderId}`),
-        acme.call('DELETE', `/tags/${tagId}`),
-        acme.call('DELETE', `/webhooks/${webhookId}`),
+      const answers = await Promise.all([
         ...[{ folderId }, { tagIds: [tagId] }, { webhookIds: [webhookId] }, fields].flatMap((some) => [
           acme.post({ url: URL_A, ...some }),
           acme.call(
@@ -258,7 +256,13 @@ describe('a folder, tag or webhook that is removed while links are written', () 
           ),
           acme.call('PATCH', `/links/${link.id}`, some),
         ]),
+        acme.call('DELETE', `/folders/${folderId}`),
+        acme.call('DELETE', `/tags/${tagId}`),
+        acme.call('DELETE', `/webhooks/${webhookId}`),
       ]);
+      const [writes, removals] = [answers.slice(0, -gone.length), answers.slice(-gone.length)];
+      expect(removals.map(({ status }) => status)).toEqual([200, 200, 200]);
+      statuses.push(...writes.map(({ status }) => status));
       const links = await catalog.links.getMany(acme.workspaceId, await linkIds());
       const kept = [...links.values()].flatMap(({ folderId, tagIds, webhookIds }) => [
         folderId,
@@ -267,6 +271,9 @@ describe('a folder, tag or webhook that is removed while links are written', () 
       ]);
       expect(gone.filter((id) => kept.includes(id))).toEqual([]);
     }
+    // Written before the removal, or refused after it.
+    expect(statuses.filter((status) => ![200, 404, 422].includes(status))).toEqual([]);
+    expect(statuses).toContain(200);
   });
 });
 

@@ -346,12 +346,18 @@ describe('GET /links/count', () => {
   it('by tag, the ten thousand with the most links', async () => {
     const { database } = management;
     const many = await aCaller(management);
-    expect((await many.call('POST', '/links', { url: 'https://acme.com/many' })).status).toBe(200);
+    for (const key of ['all', 'every-other']) {
+      expect((await many.call('POST', '/links', { url: 'https://acme.com/many', key })).status).toBe(200);
+    }
     await database.client.command({
-      query: `INSERT INTO links SELECT * REPLACE (version + 1 AS version, range(1, 10003) AS tag_ids)
+      query: `INSERT INTO links SELECT * REPLACE (version + 1 AS version,
+          range(1, 20001, if(key = 'every-other', 2, 1)) AS tag_ids)
         FROM links WHERE workspace_id = {workspace:UInt64}`,
       query_params: { workspace: parseResourceId('workspace', many.workspaceId) },
     });
-    expect((await many.get<object[]>('/links/count?groupBy=tagId')).body).toHaveLength(10_000);
+    const { body: counts } = await many.get<{ _count: number }[]>('/links/count?groupBy=tagId');
+    expect(counts).toHaveLength(10_000);
+    // The root link of the domain has all tags too.
+    expect(new Set(counts.map(({ _count }) => _count))).toEqual(new Set([3]));
   });
 });

@@ -183,5 +183,7 @@ describe('GET /links/metatags', () => {
     const answers = await Promise.all(Array.from({ length: 125 }, () => acme.get(path)));
     expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(1);
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(120);
+    const other = await aCaller(management);
+    expect((await Promise.all([acme.get(path), other.get(path)])).map(({ status }) => status)).toEqual([429, 200]);
   });
 });
