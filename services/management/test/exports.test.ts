@@ -42,8 +42,15 @@ const linesOf = <Item>(body: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Item);
 
+/** Lists that were read already: no test changes a link. */
+const lists = new Map<string, Promise<Link[]>>();
 /** All links of `GET /links`. */
-async function listedLinks(parameters = ''): Promise<Link[]> {
+function listedLinks(parameters = ''): Promise<Link[]> {
+  const list = lists.get(parameters) ?? readLinks(parameters);
+  lists.set(parameters, list);
+  return list;
+}
+async function readLinks(parameters: string): Promise<Link[]> {
   const links: Link[] = [];
   for (let page = 1; ; page += 1) {
     const { body } = await acme.get<Link[]>(`/links?page=${page}&${parameters}`);

@@ -19,7 +19,7 @@ function aReader(slow: (id: string) => boolean) {
     });
   const logger = { warn: (context: object) => void logs.push((context as { panel: string }).panel) };
   const clickhouse = { rows } as unknown as ClickHouseClient;
-  const reader = createPanelReader({ clickhouse, logger, now: () => nowMs, readMsMax: 500 });
+  const reader = createPanelReader({ clickhouse, logger, now: () => nowMs, readMsMax: 100 });
   const read = (afterMs = CACHED_MS) => {
     nowMs += afterMs;
     return reader.read(range, false);
