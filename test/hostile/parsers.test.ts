@@ -1,7 +1,9 @@
+import { readdirSync, rmSync } from 'node:fs';
 import { keepUtm, mergeUtm, prefixedKey } from '@waymark/catalog';
 import { trimCharacter, trimEndCharacter, URL_CHARS_MAX } from '@waymark/contract';
 import { parseInstant, parseMultiValue } from '@waymark/event-query';
-import { describe, expect, it, vi } from 'vitest';
+import { temporaryDirectory } from '@waymark/test-kit';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { finalDestination, redirectTarget } from '../../services/ingest/src/redirect/address/final-url.js';
 import { readShortAddress } from '../../services/ingest/src/redirect/address/short-address.js';
 import { readCookie } from '../../services/ingest/src/redirect/cookies.js';
@@ -27,10 +29,14 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'packages/clickhouse/src/clickhouse-address.ts parseClickHouseAddress',
   'packages/clickhouse/src/migrations/migration-files.ts readMigrationFiles',
   'packages/config/src/data-dir-lock.ts lockDataDir',
+  'packages/config/src/restored-mark.ts partialRestore',
   'packages/config/src/restored-mark.ts readRestoredMark',
   'packages/config/src/restored-mark.ts removeRestoredMark',
+  'packages/config/src/run-state.ts isQueueKnownEmpty',
+  'packages/config/src/run-state.ts markQueueEmpty',
   'packages/config/src/run-state.ts readRunState',
   'packages/config/src/run-state.ts removeRunState',
+  'packages/config/src/run-state.ts unmarkQueue',
   'packages/config/src/describe-settings.ts maskUrl',
   'packages/config/src/store-sockets.ts prepareStoreSockets',
   'packages/event-queue/src/spool/directory-id.ts readDirectoryId',
@@ -45,9 +51,20 @@ const NAMES_OF_THIS_MACHINE: ReadonlySet<string> = new Set([
   'services/cli/src/backup/data-files.ts hasData',
   'services/cli/src/backup/data-files.ts listData',
   'services/cli/src/export/export-output.ts openFileOutput',
+  'services/standalone/src/data-dir/create-data-dir.ts createDataDir',
+  'services/standalone/src/data-dir/log-files.ts shortenLogs',
   'services/standalone/src/first-key.ts findFirstKey',
   'services/standalone/src/first-key.ts removeFirstKey',
 ]);
+
+/** Where the functions run: one that takes its text for a path and writes there is found by what it leaves. */
+const directory = temporaryDirectory('waymark-hostile-');
+const before = process.cwd();
+beforeAll(() => process.chdir(directory));
+afterAll(() => {
+  process.chdir(before);
+  rmSync(directory, { recursive: true, force: true });
+});
 
 /** Functions that need a page: they run in the browsers of visitors. Their expressions are tested with all others. */
 const OF_PAGES = 'packages/browser-script/src/page/';
@@ -93,6 +110,10 @@ describe('every exported function with one text parameter is fast', () => {
   const tested = parsers.filter(({ name }) => !NAMES_OF_THIS_MACHINE.has(name) && !name.startsWith(OF_PAGES));
   it.each(tested)('$name', async ({ load }) => {
     expect(slowTexts(await load())).toEqual([]);
+  });
+
+  it('none of them has written a file', () => {
+    expect(readdirSync(directory)).toEqual([]);
   });
 
   it('the exceptions exist', () => {
