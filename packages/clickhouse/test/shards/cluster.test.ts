@@ -36,6 +36,13 @@ afterAll(async () => {
 });
 
 const one = async (query: string, from = client) => (await from.rows<[unknown]>({ query }))[0]?.[0];
+/** The value that a query has on every node. */
+async function onEveryNode(query: string): Promise<unknown> {
+  const [value, ...others] = await Promise.all(nodeClients.map((node) => one(query, node)));
+  for (const other of others) expect(other).toEqual(value);
+  return value;
+}
+
 const keys =
   "SELECT name, extract(engine_full, '\\\\](.*)\\\\)$') FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'";
 
@@ -244,33 +251,48 @@ describe('rows are placed by logical shards', () => {
 });
 
 test('what workspaces should not have any more is deleted on every shard, by one mutation of a table', async () => {
-  const rules = [840, 1682].map((workspace) => ({ workspace: String(workspace), eventDays: 40 }));
+  // Of shards 1, 2 and 3.
+  const workspaces = ['840', '843', '841'];
+  const rules = workspaces.map((workspace) => ({ workspace, eventDays: 40 }));
   await client.command({
     query: `INSERT INTO click_events (workspace_id, timestamp, click_id, link_id)
-      SELECT arrayJoin([840, 1682]), now64(3) - INTERVAL arrayJoin([1, 60]) DAY, toString(rand()), 5`,
+      SELECT arrayJoin([${workspaces}]), now64(3) - INTERVAL arrayJoin([1, 60]) DAY, toString(rand()), 5`,
   });
+  const onShards = (condition: string) => {
+    const count = `SELECT count() FROM click_events_local WHERE workspace_id IN (${workspaces}) AND ${condition}`;
+    return Promise.all(nodeClients.map((node) => one(count, node)));
+  };
+  const isOld = 'timestamp < now() - INTERVAL 50 DAY';
+  expect(await onShards(isOld)).toEqual(['1', '1', '1']);
   const options = { cluster: nodes.cluster, nowMs: Date.now() };
-  const expired = await countExpired(client, rules, options);
-  expect([expired.failed, expired.uncounted]).toEqual([[], []]);
   const tables = ['click_events', 'workspace_slots', 'link_days'];
-  expect(expired.counts.map(({ workspace, table, rows }) => [workspace, table, rows]).sort()).toEqual(
-    rules.flatMap(({ workspace }) => tables.map((table) => [workspace, table, 1])).sort(),
-  );
-  expect(await deleteExpired(client, rules, expired, options)).toEqual({ changed: tables, waiting: [], failed: [] });
-  const left = async () => (await countExpired(client, rules, options)).counts.length === 0;
-  await waitFor(left, { what: 'the mutations' });
-  expect(await one('SELECT count() FROM click_events WHERE workspace_id IN (840, 1682) AND link_id = 5')).toBe('3');
+  // Each alone, because the test cluster cannot aggregate over several shards.
+  const expired = await Promise.all(rules.map((rule) => countExpired(client, [rule], options)));
+  for (const [index, workspace] of workspaces.entries()) {
+    const counts = tables.map((table) => ({ workspace, table, rows: 1, addresses: 0 }));
+    expect(expired[index]).toEqual({ counts, uncounted: [], failed: [] });
+  }
+  const all = { counts: expired.flatMap(({ counts }) => counts), uncounted: [] };
+  expect(await deleteExpired(client, rules, all, options)).toEqual({ changed: tables, waiting: [], failed: [] });
+  const started = `SELECT table, count() FROM system.mutations
+    WHERE database = currentDatabase() AND command LIKE '%DELETE WHERE%workspace_id IN%' GROUP BY table ORDER BY table`;
+  for (const node of nodeClients) {
+    const once = [...tables].sort().map((table) => [`${table}_local`, '1']);
+    expect(await node.rows({ query: started })).toEqual(once);
+  }
+  await waitFor(async () => (await onShards(isOld)).join() === '0,0,0', { what: 'the mutations' });
+  expect(await onShards('link_id = 5')).toEqual(['2', '2', '2']);
 });
 
 test('addresses expire where events are kept for ever, and no more when the setting is removed, also in a repetition of half of that', async () => {
   const { cluster } = nodes;
-  const areRewritten = () =>
-    client.rows({
-      query: `SELECT count() FROM system.tables WHERE database = currentDatabase() AND name IN ('click_events_local', 'lead_events_local', 'sale_events_local')
+  const rewritten = () =>
+    onEveryNode(
+      `SELECT count() FROM system.tables WHERE database = currentDatabase() AND name IN ('click_events_local', 'lead_events_local', 'sale_events_local')
         AND create_table_query LIKE '%toIntervalDay(30)%ttl_only_drop_parts = 0%' AND engine_full NOT LIKE '% TTL %'`,
-    });
+    );
   await applyRetention(client, { cluster, addressDays: 30 });
-  expect(await areRewritten()).toEqual([['3']]);
+  expect(await rewritten()).toBe('3');
   expect(await applyRetention(client, { cluster, addressDays: 30 })).toEqual([]);
   await applyRetention(client, { cluster, addressDays: 30, eventDays: 400 });
   const command = client.command.bind(client);
@@ -281,7 +303,7 @@ test('addresses expire where events are kept for ever, and no more when the sett
   await expect(applyRetention(client, { cluster })).rejects.toThrow('killed');
   killed.mockRestore();
   await applyRetention(client, { cluster });
-  expect(await areRewritten()).toEqual([['0']]);
+  expect(await rewritten()).toBe('0');
   expect(await applyRetention(client, { cluster })).toEqual([]);
 });
 
@@ -311,12 +333,12 @@ test('each start completes what only some of the shards have executed, whichever
 });
 
 test('expired events are dropped by the month with what was counted of them, and rewritten for addresses only', async () => {
-  const expiry = async (table: string) =>
-    one(
+  const expiry = (table: string) =>
+    onEveryNode(
       `SELECT extract(create_table_query, 'TTL (.*) SETTINGS') FROM system.tables WHERE database = currentDatabase() AND name = '${table}_local'`,
     );
   const dropsParts = () =>
-    one(
+    onEveryNode(
       "SELECT create_table_query LIKE '%ttl_only_drop_parts = 1%' FROM system.tables WHERE database = currentDatabase() AND name = 'click_events_local'",
     );
   await applyRetention(client, { cluster: nodes.cluster, eventDays: 400 });
