@@ -2,7 +2,7 @@ import type { MultiValueFilter } from '@waymark/contract';
 import { CONTINENTS, domainName, TRIGGERS } from '@waymark/contract';
 import fc from 'fast-check';
 import { metadata, metadataQueries, queryTexts } from './metadata-query/arbitraries.js';
-import { type ListSpec, OWN_PROGRAM, type RangeSpec, type RequestSpec } from './request-spec.js';
+import { type ListSpec, NO_FILTER, OWN_PROGRAM, type RangeSpec, type RequestSpec } from './request-spec.js';
 import {
   folderId,
   freshWorkspace,
@@ -208,8 +208,6 @@ const ranges: fc.Arbitrary<RangeSpec> = fc.oneof(
   }),
 );
 
-const rarely = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 3 });
-
 const someLists = fc
   .uniqueArray(pick(Object.keys(FILTER_VALUES) as MultiValueFilter[]), { maxLength: 3 })
   .chain((names) => fc.tuple(...names.map((name) => listOf(FILTER_VALUES[name]).map((list) => [name, list] as const))))
@@ -217,19 +215,40 @@ const someLists = fc
 
 const metadataFilters = metadataQueries.chain((query) => queryTexts(query).map((text) => ({ query, text })));
 
-export const requestSpecs: fc.Arbitrary<RequestSpec> = fc.record({
-  event: pick(['clicks', 'leads', 'sales'] as const),
-  range: fc.oneof(
-    { weight: 2, arbitrary: fc.constant({ type: 'interval', interval: 'all', zone: 'UTC' } as const) },
-    { weight: 3, arbitrary: ranges },
-  ),
+const values = {
+  root: fc.boolean(),
+  saleType: pick(['new', 'recurring'] as const),
+  metadata: metadataFilters,
+  program: pick([OWN_PROGRAM, 2]),
+  customer: pick([1, 2, 3, 4]),
+};
+/** A value in one of four cases. */
+const rarely = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+type Filters = Pick<RequestSpec, keyof typeof NO_FILTER>;
+const anyFilters: fc.Arbitrary<Filters> = fc.record({
   lists: someLists,
-  root: fc.option(fc.boolean(), { nil: undefined, freq: 1 }),
-  saleType: rarely(pick(['new', 'recurring'] as const)),
-  metadata: fc.option(metadataFilters, { nil: undefined, freq: 1 }),
-  program: fc.option(pick([OWN_PROGRAM, 2]), { nil: undefined, freq: 1 }),
-  customer: fc.option(pick([1, 2, 3, 4]), { nil: undefined, freq: 1 }),
-  order: pick(['asc', 'desc'] as const),
-  page: pick([1, 1, 1, 2, 3]),
-  limit: pick([3, 10, 100]),
+  root: rarely(values.root),
+  saleType: rarely(values.saleType),
+  metadata: rarely(values.metadata),
+  program: rarely(values.program),
+  customer: rarely(values.customer),
 });
+/** Of requests with several filters, few have events. */
+const oneFilter = pick(Object.keys(values) as (keyof typeof values)[]).chain(
+  (name): fc.Arbitrary<Filters> => values[name].map((value) => ({ ...NO_FILTER, [name]: value })),
+);
+
+export const requestSpecs: fc.Arbitrary<RequestSpec> = fc
+  .record({
+    event: pick(['clicks', 'leads', 'sales'] as const),
+    range: fc.oneof(
+      { weight: 2, arbitrary: fc.constant({ type: 'interval', interval: 'all', zone: 'UTC' } as const) },
+      { weight: 3, arbitrary: ranges },
+    ),
+    filters: fc.oneof({ weight: 3, arbitrary: anyFilters }, { weight: 1, arbitrary: oneFilter }),
+    order: pick(['asc', 'desc'] as const),
+    page: pick([1, 1, 1, 2, 3]),
+    limit: pick([3, 10, 100]),
+  })
+  .map(({ filters, ...request }) => ({ ...request, ...filters }));

@@ -14,7 +14,7 @@ import {
   printPage,
 } from '../src/index.js';
 import { requestSpecs, worlds } from './arbitraries.js';
-import { OWN_PROGRAM, queryOf, type RangeSpec, type RequestSpec } from './request-spec.js';
+import { NO_FILTER, OWN_PROGRAM, queryOf, type RangeSpec, type RequestSpec } from './request-spec.js';
 import { NOW, programId, store, workspaceId } from './world.js';
 
 let database: TestDatabase;
@@ -22,15 +22,6 @@ beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(() => database.drop());
-
-const NO_FILTER = {
-  lists: {},
-  root: undefined,
-  saleType: undefined,
-  metadata: undefined,
-  program: undefined,
-  customer: undefined,
-};
 
 function boundOf(query: Record<string, string>, workspace = workspaceId(1)): BoundRequest {
   const valid = eventsQuerySchema.parse(query);

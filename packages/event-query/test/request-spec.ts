@@ -42,6 +42,16 @@ export type RangeSpec =
   | { readonly type: 'days'; readonly start: string; readonly end: string; readonly zone: string }
   | { readonly type: 'interval'; readonly interval: '24h' | 'mtd' | 'ytd' | 'all'; readonly zone: string };
 
+/** The fields of a request without filters. */
+export const NO_FILTER = {
+  lists: {},
+  root: undefined,
+  saleType: undefined,
+  metadata: undefined,
+  program: undefined,
+  customer: undefined,
+} as const satisfies Partial<RequestSpec>;
+
 /** The program of the workspace in every test. */
 export const OWN_PROGRAM = 1;
 
