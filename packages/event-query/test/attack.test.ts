@@ -12,6 +12,8 @@ import {
   planTotalCount,
   printStats,
 } from '../src/index.js';
+import { requestSpecs } from './arbitraries.js';
+import { queryOf } from './request-spec.js';
 import { pageOf } from './run.js';
 import { SMALL_WORLD } from './small-world.js';
 import { NOW, numberIn, programId, store, type World, type WorldClick, workspaceId } from './world.js';
@@ -117,46 +119,36 @@ test('the SQL text depends on which parameters are given, never on their values'
 });
 
 test('every table in the SQL text is restricted to the workspace, always by the same parameter', () => {
-  const names = Object.keys(eventsQuerySchema.out.shape);
-  const value = fc.constantFrom(
-    '-x,y',
-    '-tag_x,tag_y',
-    'US-CA',
-    'true',
-    'false',
-    '1',
-    '2',
-    'new',
-    'leads',
-    'sales',
-    'tag_00000000001,-x',
-    'grp_00000000001,-grp_00000000002',
-    'ptag_00000000001,-ptag_00000000002',
-    "metadata['a']:x OR NOT metadata['b']:* AND metadata['c']>1",
-    '900',
-    'all',
+  const seen = { metadataOnLinks: 0, threeTables: 0 };
+  // Filters on links and partners, also together, more often than in requests of `requestSpecs`.
+  const further = fc.record(
+    {
+      tagIds: fc.constantFrom('tag_x,tag_00000000001', 'nope'),
+      tagId: fc.constantFrom('tag_00000000001,-tag_x', '-tag_00000000001'),
+      groupId: fc.constantFrom('grp_00000000001', '-grp_00000000001,grp_00000000002'),
+      partnerTagId: fc.constantFrom('ptag_00000000001', '-ptag_00000000001,ptag_00000000002'),
+      qr: fc.constantFrom('true', 'false'),
+    },
+    { requiredKeys: [] },
   );
   fc.assert(
-    fc.property(fc.dictionary(fc.constantFrom(...names), value), (query) => {
-      const valid = eventsQuerySchema.safeParse(query);
-      if (!valid.success || query.key !== undefined || query.externalId !== undefined) return;
-      let all: ReturnType<typeof statements>;
-      try {
-        all = statements(query);
-      } catch {
-        return;
-      }
-      for (const { sql, params } of all) {
+    fc.property(requestSpecs, further, (spec, others) => {
+      for (const { sql, params } of statements({ ...others, ...queryOf(spec) })) {
         const tables = sql.match(/\b(?:FROM|JOIN)\b/g) ?? [];
         const guarded = sql.match(/\bFROM \w+(?: FINAL)? WHERE workspace_id = \{p0:UInt64\}(?= AND | ORDER |$)/g) ?? [];
-        expect(guarded).toHaveLength(tables.length);
+        expect(guarded, sql).toHaveLength(tables.length);
         expect(params.p0).toBe(WORKSPACE_NUMBER);
         // Next to an OR, the condition on the workspace would have no effect.
-        expect(topLevel(sql)).not.toContain(' OR ');
+        expect(topLevel(sql), sql).not.toContain(' OR ');
+        if (tables.length > 2) seen.threeTables += 1;
+        if (tables.length > 1 && spec.metadata !== undefined && spec.event !== 'clicks') seen.metadataOnLinks += 1;
       }
     }),
     { numRuns: 500 },
   );
+  // Guards against a vacuous test.
+  expect(seen.threeTables).toBeGreaterThan(50);
+  expect(seen.metadataOnLinks).toBeGreaterThan(50);
 });
 
 test('the same request compiles to the same SQL text, byte for byte', () => {
@@ -186,12 +178,13 @@ test('hostile values match events that have them, and nothing else', async () =>
     sales: [],
   };
   await store(database, world);
+  const here = { ...SCOPE, workspaceId: workspaceId(501) };
   for (const [number, city] of values.entries()) {
-    const here = await pageOf(database, { city }, { ...SCOPE, workspaceId: workspaceId(501) });
-    expect(here.ids, city.slice(0, 40)).toEqual([world.clicks[number]!.id]);
-    const elsewhere = await pageOf(database, { city }, SCOPE);
-    expect(elsewhere.ids, city.slice(0, 40)).toEqual([]);
+    const found = await pageOf(database, { city }, here);
+    expect(found.ids, city.slice(0, 40)).toEqual([world.clicks[number]!.id]);
   }
+  expect((await pageOf(database, { city: values.join(',') }, here)).ids).toHaveLength(values.length);
+  expect((await pageOf(database, { city: values.join(',') }, SCOPE)).ids).toEqual([]);
   const others = await pageOf(database, { city: `-${values[0]}` }, SCOPE);
   expect(others.ids.map(numberIn)).toEqual([9, 1, 2, 3, 4, 5, 6]);
 });
