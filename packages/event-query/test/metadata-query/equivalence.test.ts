@@ -1,13 +1,10 @@
-import { eventsQuerySchema } from '@waymark/contract';
 import { aClick, aLead, createTestDatabase, insertLeads, rounds, type TestDatabase } from '@waymark/test-kit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bind, parse, plan } from '../../src/index.js';
-import { Parameters, printCondition, printRead } from '../../src/print/print.js';
-import { pageOf } from '../run.js';
-import { freshWorkspace, idOf, NOW, workspaceId } from '../world.js';
+import { freshWorkspace, idOf, NOW } from '../world.js';
 import { metadata, metadataQueries, queryTexts } from './arbitraries.js';
 import { evaluate, type Metadata } from './evaluate.js';
+import { idsMatching, idsMatchingEach } from './ids-matching.js';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -30,42 +27,6 @@ async function storeLeads(workspace: number, all: readonly Metadata[]): Promise<
   return leads.map(({ eventId }) => eventId);
 }
 
-const requestOf = (query: string) => ({ event: 'leads', interval: 'all', limit: '1000', query });
-const scopeOf = (workspace: number) => ({ workspaceId: workspaceId(workspace), programId: null });
-
-/** The ids of the page of a query. */
-async function idsMatching(workspace: number, query: string): Promise<string[]> {
-  return (await pageOf(database, requestOf(query), scopeOf(workspace), { hasRemovedLinks: false })).ids;
-}
-
-/**
- * The ids of the pages of many queries, in one statement: the conditions of each page are a column. That takes a tenth of the time of the
- * pages, and skips no index.
- */
-async function idsMatchingEach(workspace: number, queries: readonly string[]): Promise<string[][]> {
-  const parameters = new Parameters();
-  const reads = queries.map(
-    (query) => plan(bind(parse(eventsQuerySchema.parse(requestOf(query)), NOW), scopeOf(workspace))).read,
-  );
-  const [first] = reads;
-  if (first === undefined) return [];
-  const columns = reads.map(({ where }) =>
-    ['true', ...where.map((condition) => printCondition(condition, parameters))].join(' AND '),
-  );
-  const sql = printRead(
-    { ...first, where: [] },
-    `event_id, ${columns.map((column) => `(${column})`).join(', ')}`,
-    parameters,
-  );
-  const result = await database.client.query({
-    query: `${sql} ORDER BY timestamp DESC`,
-    query_params: parameters.values,
-    format: 'JSONCompactEachRow',
-  });
-  const rows = await result.json<[string, ...(boolean | number)[]]>();
-  return queries.map((_query, index) => rows.flatMap(([id, ...matches]) => (matches[index] ? [id] : [])));
-}
-
 /** Queries in a statement: their values are sent in its URL. */
 const TOGETHER = 20;
 /** Every tenth query is read as a page, through the indexes. */
@@ -84,6 +45,7 @@ test('a query finds exactly the leads whose metadata match it', async () => {
         for (let start = 0; start < queries.length; start += TOGETHER) {
           const some = queries.slice(start, start + TOGETHER);
           const found = await idsMatchingEach(
+            database,
             workspace,
             some.map(({ text }) => text),
           );
@@ -91,7 +53,7 @@ test('a query finds exactly the leads whose metadata match it', async () => {
             const expected = ids.filter((_id, position) => evaluate(query, all[position]!));
             if (expected.length > 0 && expected.length < ids.length) selective += 1;
             expect(found[index], text).toEqual(expected);
-            if (index % PAGE_EVERY === 0) expect(await idsMatching(workspace, text), text).toEqual(expected);
+            if (index % PAGE_EVERY === 0) expect(await idsMatching(database, workspace, text), text).toEqual(expected);
           }
         }
       },
