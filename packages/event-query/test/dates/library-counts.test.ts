@@ -61,6 +61,7 @@ const FUTURE = [
 // The library uses the time zone of the machine.
 beforeEach(() => {
   vi.stubEnv('TZ', 'UTC');
+  expect(new Date(NOW).getTimezoneOffset()).toBe(0);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
