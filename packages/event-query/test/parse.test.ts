@@ -210,7 +210,8 @@ test('parse throws only ApiError, for any parameters', () => {
       '\0',
       '😀',
     ),
-    fc.string({ minLength: 10_000, maxLength: 10_000 }),
+    // Long, of few characters: random ones took most of the CPU time of this file.
+    fc.constantFrom('x', ',', '-,', ' ', "'").map((unit) => unit.repeat(10_000 / unit.length)),
   );
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }), (query) => {
