@@ -68,7 +68,7 @@ describe('CSV', () => {
     );
   });
 
-  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])(
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1+1', '＋1', '－1', '＠SUM(A1)', '\t=1', '\r=1'])(
     'a text that begins like a formula is escaped: %j',
     (text) => {
       const item = { text, count: -5, done: true, at: null, tags: [text], data: null };

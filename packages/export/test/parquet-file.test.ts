@@ -79,8 +79,8 @@ describe('a file of thousands of row groups', () => {
     };
     written(10);
     const before = used();
-    const encoder = written(2000);
-    const perGroup = (used() - before) / 2000;
+    const encoder = written(1000);
+    const perGroup = (used() - before) / 1000;
     // The texts alone would be 2 kB.
     expect(perGroup).toBeLessThan(2000);
     expect([...encoder.end()].length).toBeGreaterThan(10);
@@ -88,7 +88,7 @@ describe('a file of thousands of row groups', () => {
 
   test('ends in many small steps', { timeout: 240_000 }, async () => {
     const longestStep = async () => {
-      const encoder = written(4000);
+      const encoder = written(1500);
       const steps: { readonly bytes: number; readonly cpuMs: number }[] = [];
       let start = process.cpuUsage();
       for (const { length: bytes } of encoder.end()) {
@@ -96,7 +96,7 @@ describe('a file of thousands of row groups', () => {
         steps.push({ bytes, cpuMs: (user + system) / 1000 });
         start = process.cpuUsage();
       }
-      expect(steps.reduce((sum, { bytes }) => sum + bytes, 0)).toBeGreaterThan(2_000_000);
+      expect(steps.reduce((sum, { bytes }) => sum + bytes, 0)).toBeGreaterThan(750_000);
       expect(Math.max(...steps.map(({ bytes }) => bytes))).toBeLessThan(100_000);
       return Math.max(...steps.map(({ cpuMs }) => cpuMs));
     };
