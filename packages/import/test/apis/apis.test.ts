@@ -55,6 +55,7 @@ describe('an API', () => {
       return dubAnswer(account, path, query);
     });
     expect(found.keys.toSorted()).toEqual(keys);
+    expect(account.links).toHaveLength(keys.length - 2);
   });
 
   it.each([1, 2])('of dub is read to its end if the last links of page %i are deleted meanwhile', async (page) => {
@@ -73,6 +74,7 @@ describe('an API', () => {
       return dubAnswer(account, path, query);
     });
     expect(found.keys.toSorted()).toEqual(keys);
+    expect(account.links).toHaveLength(keys.length - 2);
   });
 
   it('of dub is read to its end if thirty links, the last of a page, are deleted meanwhile', async () => {
@@ -87,6 +89,7 @@ describe('an API', () => {
     });
     // Some come again.
     expect([...new Set(found.keys)].toSorted()).toEqual(keys);
+    expect(account.links).toHaveLength(keys.length - 30);
   });
 
   it('of dub that refuses every cursor gets few requests', async () => {

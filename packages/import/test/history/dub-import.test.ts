@@ -129,7 +129,8 @@ describe('an import of the history of dub', () => {
     const acme = await history.workspace();
     const counts = await history.api(acme, 'dub', (await dub(anAccount())).address, { isDry: true });
     expect(counts).toMatchObject({ read: 10, clicks: 2, leads: 2, sales: 3, customers: 3 });
-    expect(await history.rows(acme, 'click_events')).toEqual([]);
+    for (const table of ['click_events', 'lead_events', 'sale_events', 'click_aliases'])
+      expect([table, await history.rows(acme, table)]).toEqual([table, []]);
     expect(await history.catalog.customers.findByExternalId(acme.id, 'user-1')).toBeUndefined();
   });
 

@@ -31,5 +31,6 @@ it('clicks and aliases that the replica which is read lacks are found on another
   expect(second).toEqual(first?.map((value, at) => (here[at] === there[at] ? value : there[at])));
   expect(await stored.aliases(['alias of dub'])).toEqual(new Map([['alias of dub', thereId]]));
   for (const table of ['click_events', 'click_aliases']) await replicas.setStates(table, { inserts: 1 }, {});
+  expect(await stored.clicks([hereId, thereId])).toEqual(clicks);
   expect(await stored.aliases(['alias of dub', 'unknown'])).toEqual(new Map([['alias of dub', thereId]]));
 });
