@@ -96,11 +96,15 @@ test.each([
   'macros',
   'clusters',
   'metrics',
-  'grants',
-  'users',
   'user_directories',
   'build_options',
 ])('system.%s does not contain the password', async (table) => {
   const answer = await fetchWithPassword(db.url, { method: 'POST', body: `SELECT * FROM system.${table} LIMIT 5000` });
   expect(await answer.text()).not.toContain(password);
+  expect(answer.status).toBe(200);
+});
+
+test.each(['grants', 'users'])('system.%s cannot be read', async (table) => {
+  const answer = await fetchWithPassword(db.url, { method: 'POST', body: `SELECT * FROM system.${table}` });
+  expect(await answer.text()).toContain('ACCESS_DENIED');
 });

@@ -50,13 +50,16 @@ async function run(sql: string, settings: Record<string, string> = {}) {
 /**
  * Expects that a statement is refused, and that no file was read or written and no address connected to. A read is also sent with
  * its format, as clients do: such reads share connections.
+ *
+ * @param error a part of the message
  */
-async function expectRefused(sql: string, settings: Record<string, string> = {}): Promise<void> {
+async function expectRefused(sql: string, settings: Record<string, string> = {}, error = ''): Promise<void> {
   const isRead = /^(?:SELECT|WITH)\b/i.test(sql) && !/\bFORMAT\b/i.test(sql);
   for (const variant of isRead ? [sql, `${sql} FORMAT TSV`] : [sql]) {
     const { status, text } = await run(variant, settings);
     expect(status, text).not.toBe(200);
     expect(text).not.toContain(SECRET);
+    expect(text).toContain(error);
   }
   expect(readdirSync(directory)).toEqual(['secret']);
   expect(connections).toBe(0);
@@ -110,7 +113,7 @@ const SOURCES = [
   '`DIR/secret`',
 ];
 
-describe.each(SOURCES)('%s cannot be a source', (source) => {
+describe.concurrent.each(SOURCES)('%s cannot be a source', (source) => {
   test.each([
     `SELECT * FROM ${source}`,
     `DESCRIBE TABLE ${source}`,
@@ -166,7 +169,7 @@ const ENGINES = [
 test.each(ENGINES)('no table can be created with the engine %s', async (engine) => {
   await expectRefused(`CREATE TABLE made (a String) ENGINE = ${engine}`);
   await expectRefused(`CREATE TEMPORARY TABLE made (a String) ENGINE = ${engine}`);
-  await expectRefused(`ATTACH TABLE made (a String) ENGINE = ${engine}`);
+  await expectRefused(`ATTACH TABLE made UUID '${crypto.randomUUID()}' (a String) ENGINE = ${engine}`);
   await expectRefused(`CREATE MATERIALIZED VIEW made ENGINE = ${engine} AS SELECT a FROM texts`);
 });
 
@@ -274,6 +277,9 @@ test('a statement that starts in the URL and continues in the body is checked as
   expect((await run('SELECT groupArray(a) FROM texts')).text).not.toContain(SECRET);
 });
 
+/** What the engine says about a setting that may not be changed. */
+const LOCKED = 'Code: 452.';
+
 describe.each([
   ['format_template_row', 'DIR/secret', 'SELECT 1 AS a FORMAT Template'],
   ['format_template_resultset', 'DIR/secret', 'SELECT 1 AS a FORMAT Template'],
@@ -287,11 +293,33 @@ describe.each([
   ['dialect', 'kusto', 'SELECT 1 AS a'],
   ['allow_experimental_eval_table_function', '1', 'SELECT 1 AS a'],
   ['implicit_table_at_top_level', 'DIR/secret', 'SELECT 1 AS a'],
+  ['ai_function_embedding_default_credentials', 'x', 'SELECT 1 AS a'],
+  ['ai_function_text_default_credentials', 'x', 'SELECT 1 AS a'],
+  ['cluster_for_parallel_replicas', 'x', 'SELECT 1 AS a'],
+  ['filesystem_cache_name', 'x', 'SELECT 1 AS a'],
+  ['format_schema_message_name', 'x', 'SELECT 1 AS a'],
+  ['format_template_resultset_format', 'x', 'SELECT 1 AS a'],
+  ['format_template_row_format', 'x', 'SELECT 1 AS a'],
+  ['input_format_values_deduce_templates_of_expressions', '1', 'SELECT 1 AS a'],
+  ['output_format_schema', 'DIR/schema', 'SELECT 1 AS a'],
+  ['parallel_replicas_custom_key', 'a', 'SELECT 1 AS a'],
+  ['polyglot_dialect', 'x', 'SELECT 1 AS a'],
+  ['rename_files_after_processing', 'x', 'SELECT 1 AS a'],
+  ['url_base', 'http://HOST/', 'SELECT 1 AS a'],
 ])('the setting %s cannot be changed', (name, value, sql) => {
-  test('in the URL', () => expectRefused(sql, { [name]: replacePlaceholders(value).replaceAll('\\', '') }));
-  test('with SET', () => expectRefused(`SET ${name} = '${value}'`));
+  test('in the URL', () => expectRefused(sql, { [name]: replacePlaceholders(value).replaceAll('\\', '') }, LOCKED));
+  test('with SET', () => expectRefused(`SET ${name} = '${value}'`, {}, LOCKED));
   test('with the SETTINGS clause of a statement', () =>
-    expectRefused(sql.replace(/( FORMAT \w+)?$/, ` SETTINGS ${name} = '${value}'$1`)));
+    expectRefused(sql.replace(/( FORMAT \w+| VALUES .*)?$/, ` SETTINGS ${name} = '${value}'$1`), {}, LOCKED));
+});
+
+test.each([
+  ['disk', "'default'"],
+  ['storage_policy', "'other'"],
+])('the setting %s of tables cannot be changed to %s', async (name, value) => {
+  const settings = `SETTINGS ${name} = ${value}`;
+  await expectRefused(`CREATE TABLE made (a String) ENGINE = MergeTree ORDER BY a ${settings}`, {}, LOCKED);
+  await expectRefused(`ALTER TABLE texts MODIFY ${settings.replace('SETTINGS', 'SETTING')}`, {}, LOCKED);
 });
 
 test.each([
