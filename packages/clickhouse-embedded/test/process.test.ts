@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { startClickHouse, waitFor } from '@waymark/test-kit';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { embeddedCommand, embeddedUrl, newEmbeddedPassword, startEmbeddedClickHouse } from '../src/index.js';
 import { fetchWithPassword } from './fetch-with-password.js';
 
@@ -70,25 +70,6 @@ test('kill -9 during inserts loses no acknowledged row, and the server starts ag
   expect(present.size).toBe(stored.length);
 });
 
-test('a second process on the same data directory is refused, and the first continues', async () => {
-  const dataDir = temporaryDirectory();
-  const first = await startClickHouse({ dataDir });
-  onTestFinished(() => first.stop());
-  const { args, env } = embeddedCommand({ dataDir, password });
-  const second = fork(entry, args, {
-    execArgv: [],
-    env,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
-  let errors = '';
-  second.stderr?.on('data', (data) => {
-    errors += data;
-  });
-  expect(await exitOf(second)).toBe(1);
-  expect(errors).toContain('another process may be using it');
-  expect((await fetchWithPassword(`${first.url}/ping`)).status).toBe(200);
-});
-
 /** A process that starts the server and prints the server's process id and port. */
 async function startParent() {
   const { args, env } = embeddedCommand({ dataDir: temporaryDirectory(), password });
@@ -127,20 +108,6 @@ test('the server ends when its parent is killed, with or without a running state
   ]);
 });
 
-test('a stop waits for the running statement', async () => {
-  const server = await startClickHouse();
-  const running = fetchWithPassword(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
-  await waitFor(
-    async () => {
-      const query = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)' FORMAT TSV";
-      return (await (await fetchWithPassword(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
-    },
-    { what: 'the statement to run' },
-  );
-  await server.stop();
-  expect(await (await running).text()).toBe('0\n');
-});
-
 test('as many statements run at the same time as the server has sessions', async () => {
   const [dataDir, sessions] = [temporaryDirectory(), 20];
   const server = await startEmbeddedClickHouse({ dataDir, entry, password, sessions });
@@ -173,22 +140,68 @@ test('the server does not start without a password', async () => {
   expect(errors).toContain('WAYMARK_EMBEDDED_PASSWORD');
 });
 
-test('the password of the server is not in its command line', async () => {
-  const server = await startClickHouse();
-  onTestFinished(() => server.stop());
-  const line = execFileSync('ps', ['-o', 'args=', '-p', String(server.pid)], { encoding: 'utf8' });
-  expect(line).toContain('--data-dir');
-  expect(line).not.toContain(new URL(server.url).password);
-});
+describe('a server', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waymark-embedded-'));
+  let server: Awaited<ReturnType<typeof startClickHouse>>;
+  let client: ReturnType<typeof createClient>;
+  beforeAll(async () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    server = await startClickHouse({ dataDir });
+    vi.unstubAllEnvs();
+    client = createClient({ url: server.url, log: { level: ClickHouseLogLevel.OFF } });
+  });
+  afterAll(async () => {
+    await client.close();
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const rows = async <T>(query: string) => (await client.query({ query, format: 'JSONEachRow' })).json<T>();
 
-test('times without a zone are in UTC, also on a machine with another time zone', async () => {
-  vi.stubEnv('TZ', 'Asia/Tokyo');
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const server = await startClickHouse();
-  onTestFinished(() => server.stop());
-  const client = createClient({ url: server.url, log: { level: ClickHouseLogLevel.OFF } });
-  onTestFinished(() => client.close());
-  const query = "SELECT serverTimezone() AS machine, toUnixTimestamp(toDateTime('2026-01-01 00:00:00')) * 1000 AS ms";
-  const [row] = await (await client.query({ query, format: 'JSONEachRow' })).json();
-  expect(row).toEqual({ machine: 'Asia/Tokyo', ms: Date.UTC(2026, 0, 1) });
+  // First: mutations, which run in the background without the settings of statements, do compile, and its events count them.
+  test('compiles no expressions of statements to machine code, which would take longer than it saves', async () => {
+    const query = 'SELECT number * 2 + 7 AS sum FROM numbers(3) WHERE sum % 5 > 1';
+    for (let times = 0; times < 5; times++) await rows(query);
+    const compiled = "SELECT sum(value) AS n FROM system.events WHERE event LIKE 'Compile%'";
+    expect(await rows(compiled)).toEqual([{ n: 0 }]);
+  });
+
+  test('reads times without a zone as UTC, also on a machine with another time zone', async () => {
+    const query = "SELECT serverTimezone() AS machine, toUnixTimestamp(toDateTime('2026-01-01 00:00:00')) * 1000 AS ms";
+    expect(await rows(query)).toEqual([{ machine: 'Asia/Tokyo', ms: Date.UTC(2026, 0, 1) }]);
+  });
+
+  test('does not have its password in its command line', () => {
+    const line = execFileSync('ps', ['-o', 'args=', '-p', String(server.pid)], { encoding: 'utf8' });
+    expect(line).toContain('--data-dir');
+    expect(line).not.toContain(new URL(server.url).password);
+  });
+
+  test('goes on when a second process on its data directory is refused', async () => {
+    const { args, env } = embeddedCommand({ dataDir, password });
+    const second = fork(entry, args, {
+      execArgv: [],
+      env,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    let errors = '';
+    second.stderr?.on('data', (data) => {
+      errors += data;
+    });
+    expect(await exitOf(second)).toBe(1);
+    expect(errors).toContain('another process may be using it');
+    expect((await fetchWithPassword(`${server.url}/ping`)).status).toBe(200);
+  });
+
+  test('waits for the running statement when it is stopped', async () => {
+    const running = fetchWithPassword(`${server.url}/?${new URLSearchParams({ query: 'SELECT sleep(1)' })}`);
+    await waitFor(
+      async () => {
+        const query = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)' FORMAT TSV";
+        return (await (await fetchWithPassword(`${server.url}/?${new URLSearchParams({ query })}`)).text()) === '1\n';
+      },
+      { what: 'the statement to run' },
+    );
+    await server.stop();
+    expect(await (await running).text()).toBe('0\n');
+  });
 });
