@@ -189,10 +189,10 @@ describe('anonymise', () => {
     expect(await start(batch)).toBe(0);
     const mutations = await database.client.rows({
       query: `SELECT table, uniqExact(mutation_id) FROM system.mutations WHERE database = currentDatabase()
-        AND position(command, {id:String}) > 0 GROUP BY table HAVING uniqExact(mutation_id) != 1`,
+        AND position(command, {id:String}) > 0 GROUP BY table`,
       parameters: { id: batch.id },
     });
-    expect(mutations).toEqual([]);
+    expect(mutations.map(([, count]) => count)).toEqual(Array.from({ length: 7 }, () => '1'));
     await waitFor(async () => (await erasureProgress(target(), batch)).running === 0, { what: 'the mutations' });
     expect(JSON.stringify(await rowsOf('lead_events'))).not.toContain(CANARY);
   });

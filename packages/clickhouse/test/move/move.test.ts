@@ -19,6 +19,8 @@ const CLICKS = '3000';
 const died = new Error('killed');
 
 let from: TestDatabase;
+/** What {@link from} contains, which stays as it is until the last tests. */
+let contained: Record<string, unknown>;
 const databases: TestDatabase[] = [];
 /** A database that does not exist yet. */
 async function aTarget(): Promise<TestDatabase> {
@@ -29,6 +31,7 @@ async function aTarget(): Promise<TestDatabase> {
 beforeAll(async () => {
   from = await createTestDatabase();
   await populate(from.client);
+  contained = await contents(from.client);
 });
 afterAll(() => Promise.all([from, ...databases].map((database) => database.drop())));
 
@@ -62,19 +65,17 @@ test('a day expires at the same moment on both servers, whatever their time zone
 
 describe('after a move', () => {
   let to: TestDatabase;
-  let before: Record<string, unknown>;
   let report: MoveReport;
   const slices: string[] = [];
   beforeAll(async () => {
     to = await aTarget();
-    before = await contents(from.client);
     report = await move(to, { onProgress: ({ table }) => slices.push(table) });
   });
 
   test('the target has the rows, totals and ids of the source, and the source is as it was', async () => {
     const after = await contents(to.client);
-    expect(after).toEqual(before);
-    expect(await contents(from.client)).toEqual(before);
+    expect(after).toEqual(contained);
+    expect(await contents(from.client)).toEqual(contained);
     expect(slices.filter((table) => table === 'click_events').length).toBeGreaterThan(5);
     expect(report.tables.map(({ table, rows }) => [table, String(rows)])).toEqual(
       Object.entries(after).map(([table, row]) => [table, (row as string[])[0]]),
@@ -156,26 +157,26 @@ describe('a move that ends in the middle', () => {
         SELECT table_name, number, partition, above, up_to, 2 FROM schema_move_slices FINAL`,
     });
     await move(to);
-    expect(await contents(to.client)).toEqual(await contents(from.client));
+    expect(await contents(to.client)).toEqual(contained);
     expect(await migrate(to.client)).toMatchObject({ applied: [] });
   });
 });
 
-test.each([
-  ['a record', "INSERT INTO links (workspace_id, id, version, domain, key) SELECT 1, 1, 9, 'go.acme.com', 'k1'"],
-  [
-    'a total',
-    'INSERT INTO link_totals (workspace_id, link_id, clicks) SELECT workspace_id, link_id, 1 FROM link_totals LIMIT 1',
-  ],
-])('a change of %s between two runs is found, although the number of rows stays', async (_what, query) => {
+test('a change of a record or a total between two runs is found, although the number of rows stays', async () => {
   const source = await createTestDatabase();
   const to = await aTarget();
   await populate(source.client);
   const ofSource = { source: endpointOf(source) };
   await expect(move(to, { ...ofSource, onProgress: failAt('webhook_deliveries', 1) })).rejects.toBe(died);
-  await source.client.command({ query });
-  await expect(move(to, ofSource)).rejects.toThrow(/slice 0 of link\w+ has changed since it was copied/);
-  await expect(migrate(to.client)).rejects.toThrow('unfinished move');
+  for (const [table, query] of [
+    ['links', "INSERT INTO links (workspace_id, id, version, domain, key) SELECT 1, 1, 9, 'go.acme.com', 'k1'"],
+    // Read before the links.
+    ['link_totals', 'INSERT INTO link_totals (workspace_id, link_id, clicks) SELECT 1, 1, 1'],
+  ] as const) {
+    await source.client.command({ query });
+    await expect(move(to, ofSource)).rejects.toThrow(`slice 0 of ${table} has changed since it was copied`);
+    await expect(migrate(to.client)).rejects.toThrow('unfinished move');
+  }
   await source.drop();
 });
 

@@ -9,7 +9,7 @@ import {
 } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyRetention } from '../../src/index.js';
-import { haveEverExpired } from '../../src/retention/retention.js';
+import { expiryOf, haveEverExpired } from '../../src/retention/retention.js';
 
 const DAY_MS = 86_400_000;
 
@@ -22,17 +22,21 @@ afterAll(() => database.drop());
 const click = (linkId: string, daysAgo: number) =>
   aClick({ workspaceId: '1', linkId, timestampMs: Date.now() - daysAgo * DAY_MS, ip: '198.51.100.7' });
 
-async function addresses(condition: string, settings: Record<string, number> = {}): Promise<string[]> {
+async function addresses(
+  condition: string,
+  settings: Record<string, number> = {},
+  table = 'click_events',
+): Promise<string[]> {
   const result = await database.client.query({
-    query: `SELECT ip FROM click_events WHERE workspace_id = 1 AND ${condition} ORDER BY timestamp`,
+    query: `SELECT ip FROM ${table} WHERE workspace_id = 1 AND ${condition} ORDER BY timestamp`,
     format: 'JSONCompactEachRow',
     clickhouse_settings: settings,
   });
   return (await result.json<[string]>()).map(([ip]) => ip);
 }
 
-async function merge(): Promise<void> {
-  for (const table of ['click_events', 'lead_events', 'workspace_slots', 'link_days']) {
+async function merge(...tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
     await database.client.command({ query: `OPTIMIZE TABLE ${table} FINAL` });
   }
 }
@@ -42,6 +46,22 @@ describe('retention', () => {
     expect(await applyRetention(database.client, {})).toEqual([]);
     expect(await haveEverExpired(database.client)).toBe(false);
     expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toHaveLength(10);
+    const definitions = await database.client.rows<[string, string]>({
+      query:
+        "SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'",
+    });
+    const expiring = definitions.flatMap(([name, definition]) => {
+      const expiry = expiryOf(definition);
+      return expiry.rows === undefined && expiry.addresses === undefined ? [] : [[name, expiry] as const];
+    });
+    const days = (time: string, count: number) => `toDateTime(${time}) + toIntervalDay(${count})`;
+    const events = { rows: days('timestamp', 400), addresses: days('timestamp', 30) };
+    expect(Object.fromEntries(expiring)).toMatchObject({
+      ...{ click_events: events, lead_events: events, sale_events: events },
+      workspace_slots: { rows: days('slot', 400) },
+      link_days: { rows: days('day', 400) },
+      click_aliases: { rows: days('clicked_at', 400) },
+    });
     expect(await applyRetention(database.client, { addressDays: 30, eventDays: 400 })).toEqual([]);
     expect(await applyRetention(database.client, { addressDays: 7, eventDays: 400 })).toHaveLength(3);
     expect(await applyRetention(database.client, {})).toHaveLength(9);
@@ -78,7 +98,7 @@ describe('retention', () => {
     await insertLeads(database.client, [aLead({ click: old, timestampMs: Date.now() - 35 * DAY_MS })]);
     await applyRetention(database.client, { addressDays: 30 });
     const isForgotten = async (settings: Record<string, number>) => {
-      await merge();
+      await merge('click_events');
       const found = await addresses('link_id = 11', settings);
       return found.length === 2 && found[0] === '' && found[1] === '198.51.100.7';
     };
@@ -86,6 +106,12 @@ describe('retention', () => {
     await waitFor(() => isForgotten({ optimize_use_projections: 1, force_optimize_projection: 1 }), {
       what: 'addresses in the projection',
     });
+    const isForgottenOfLead = async () => {
+      await merge('lead_events');
+      return (await addresses('link_id = 11', {}, 'lead_events')).join() === '';
+    };
+    expect(await addresses('link_id = 11', {}, 'lead_events')).toHaveLength(1);
+    await waitFor(isForgottenOfLead, { what: 'the address of the lead' });
   });
 
   it('deletes expired events with their roll-ups by time, and keeps the total counters', async () => {
@@ -97,7 +123,7 @@ describe('retention', () => {
     };
     await waitFor(
       async () => {
-        await merge();
+        await merge('click_events', 'link_days');
         return (await addresses('link_id = 12')).length === 1;
       },
       { what: 'the event to be deleted' },
