@@ -23,6 +23,7 @@ import {
   createWebhookNotifier,
   createWebhookWorker,
   type WebhookNotifier,
+  type WebhookWorker,
   type WebhookWorkerOptions,
 } from '../src/index.js';
 
@@ -49,7 +50,7 @@ export interface WebhookFixture {
   /** One call of `/track/lead` that counts several leads. @returns its rows */
   leads(quantity: number, click: EventRow, customer: CustomerRecord, facts?: Partial<LeadFields>): Promise<EventRow[]>;
   sale(click: EventRow, customer: CustomerRecord, facts?: Partial<SaleFields>): Promise<EventRow>;
-  startWorker(options?: Partial<WebhookWorkerOptions> & { readonly allowedRanges?: string[] }): void;
+  startWorker(options?: Partial<WebhookWorkerOptions> & { readonly allowedRanges?: string[] }): WebhookWorker;
   /** Stops the workers, empties the queue and deletes the webhooks. */
   reset(): Promise<void>;
   select<T>(query: string): Promise<T[]>;
@@ -166,6 +167,7 @@ export async function startWebhookFixture(): Promise<WebhookFixture> {
         await worker.close();
         outbound.close();
       });
+      return worker;
     },
     async reset() {
       await Promise.all(stops.splice(0).map((stop) => stop()));

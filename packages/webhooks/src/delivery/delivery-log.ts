@@ -54,7 +54,7 @@ interface Waiting {
 
 /** Writes the log of attempts to ClickHouse, in batches. */
 export interface DeliveryLog {
-  /** Resolves when the attempt is inserted, rejects if the insert fails. */
+  /** Resolves when the attempt is inserted, rejects if the insert fails. After `close` nothing is inserted: such an attempt is repeated. */
   add(attempt: DeliveryAttempt): Promise<void>;
   /** Inserts the attempts that wait, and resolves when all inserts have ended. */
   close(): Promise<void>;
@@ -82,6 +82,7 @@ export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
   const waiting: Waiting[] = [];
   const inserts = new Set<Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   const insert = async (batch: readonly Waiting[]) => {
     try {
@@ -108,6 +109,7 @@ export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
 
   return {
     add(attempt) {
+      if (isClosed) return Promise.resolve();
       const written = new Promise<void>((resolve, reject) => waiting.push({ attempt, resolve, reject }));
       if (waiting.length >= ROWS_PER_INSERT) flush();
       else timer ??= setTimeout(flush, GATHER_MS);
@@ -115,6 +117,7 @@ export function createDeliveryLog(clickhouse: ClickHouseClient): DeliveryLog {
     },
 
     async close() {
+      isClosed = true;
       flush();
       await Promise.all(inserts);
     },

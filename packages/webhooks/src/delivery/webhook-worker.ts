@@ -40,13 +40,16 @@ export interface WebhookWorkerOptions {
   readonly now?: () => number;
   /** Timeout of an attempt, in milliseconds; ten seconds by default. */
   readonly timeoutMs?: number;
-  /** How long `close` waits for attempts in progress, in milliseconds; five seconds by default. */
+  /** How long `close` waits for attempts in progress, and for Redis, in milliseconds; five seconds by default. */
   readonly closeMs?: number;
 }
 
 /** Delivers the jobs of the webhook queue of one queue shard. Several workers may run. */
 export interface WebhookWorker {
-  /** Starts no further attempt; remaining events return to the queue. */
+  /**
+   * Starts no further attempt; remaining events return to the queue. Attempts that take longer than `closeMs` go on until `outbound` is
+   * closed. Close it after this: they are repeated by another worker, and are neither counted nor logged.
+   */
   close(): Promise<void>;
 }
 
@@ -59,12 +62,15 @@ const STALLED_CHECK_MS = 5_000;
 const STALLED_MAX = 1_000_000_000;
 const RECONNECT_MS = 500;
 const CLOSE_MS = 5_000;
+/** How long `close` waits for the log of attempts, as a share of the time for the attempts, and at most. */
+const [LOG_CLOSE_SHARE, LOG_CLOSE_MS_MAX] = [0.2, 1_000];
 /** Delay before a job that only a newer version supports is tried again. */
 const UNSUPPORTED_JOB_DELAY_MS = 15_000;
 
 /** Starts a worker. */
 export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
   const { catalog, clickhouse, cluster, outbound, logger, now = Date.now, timeoutMs, waitReplicas = 0 } = options;
+  const { closeMs = CLOSE_MS } = options;
   const connect = () => {
     const connection = connectRedis(options.redisUrl, {
       maxRetriesPerRequest: null,
@@ -165,12 +171,11 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
     async close() {
       isClosing = true;
       longLocks.close();
-      await withTimeout(worker.close(), options.closeMs ?? CLOSE_MS, () => undefined);
-      // Other workers take over unfinished jobs when their locks expire.
-      await worker.close(true);
-      await log.close();
+      await withTimeout(worker.close(), closeMs, () => undefined);
+      // Attempts that go on can no longer be counted, nor their jobs end: other workers take these over when their locks expire.
       redis.disconnect();
       confirming.disconnect();
+      await withTimeout(log.close(), Math.min(LOG_CLOSE_MS_MAX, closeMs * LOG_CLOSE_SHARE), () => undefined);
     },
   };
 }
