@@ -120,13 +120,19 @@ describe('requests to URLs that users have chosen', () => {
   });
 
   it('stops reading a response that is too long', async () => {
+    let isReading = true;
     const port = await aReceiver((_request, response) => {
       const timer = setInterval(() => response.write('x'.repeat(10_000)), 1);
-      response.on('close', () => clearInterval(timer));
+      response.on('close', () => {
+        clearInterval(timer);
+        isReading = false;
+      });
     });
     const answer = await aClient().send({ ...post, url: `http://127.0.0.1:${port}/` });
     expect(answer).toMatchObject({ status: 200, isTruncated: true });
     expect(answer.body).toHaveLength(1000);
+    // Before the time limit of the request, and before the client is closed.
+    await expect.poll(() => isReading, { timeout: 4000 }).toBe(false);
   });
 
   it('a response of exactly the limit is whole', async () => {
