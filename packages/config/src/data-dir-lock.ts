@@ -31,32 +31,71 @@ export interface DataDirLock {
   release(): void;
 }
 
-function readLock(file: string): z.infer<typeof lockSchema> | undefined {
+type Lock = z.infer<typeof lockSchema>;
+
+/** The content of the file; undefined when there is none. */
+function readText(file: string): string | undefined {
   try {
-    return lockSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return readFileSync(file, 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+}
+
+/** The lock with that content; undefined when a crash has left it incomplete. */
+function parseLock(text: string): Lock | undefined {
+  try {
+    return lockSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
   }
 }
 
-/**
- * Removes the lock of a supervisor that has ended. The file is renamed first, and checked again: of two concurrent starts the slower one
- * may have renamed the new lock of the other. In that case it puts the file back and fails.
- */
-function removeStaleLock(file: string, dataDir: string): void {
-  const aside = `${file}.${process.pid}.stale`;
+/** Links the draft to `file`. @returns false when there is such a file */
+function linkDraft(draft: string, file: string): boolean {
   try {
-    renameSync(file, aside);
+    linkSync(draft, file);
+    return true;
   } catch (err) {
-    // The other start has removed it.
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw err;
   }
-  const renamed = readLock(aside);
-  const isLive = renamed !== undefined && isRunning(renamed.supervisor);
-  if (isLive) linkSync(aside, file);
-  rmSync(aside, { force: true });
-  if (isLive) throw new DataDirInUseError(dataDir, renamed.supervisor.pid);
+}
+
+/**
+ * Creates a lock with its content in one step, because one without content counts as left by a crash. The lock of a process that has ended
+ * is never removed, only replaced, by the holder of a second lock and only if its content is still the same: of several concurrent starts,
+ * a slower one must not take away the new lock of a faster one. The second lock is taken in the same way, so a crash leaves none for good.
+ *
+ * @returns the lock that was replaced
+ * @throws DataDirInUseError
+ */
+function takeLock(file: string, content: string, dataDir: string): Lock | undefined {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, content, { mode: 0o600 });
+  try {
+    for (;;) {
+      if (linkDraft(draft, file)) return undefined;
+      const text = readText(file);
+      if (text === undefined) continue;
+      const found = parseLock(text);
+      if (found !== undefined && isRunning(found.supervisor))
+        throw new DataDirInUseError(dataDir, found.supervisor.pid);
+      const takeover = `${file}.takeover`;
+      takeLock(takeover, content, dataDir);
+      try {
+        if (readText(file) === text) {
+          renameSync(draft, file);
+          return found;
+        }
+      } finally {
+        rmSync(takeover, { force: true });
+      }
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }
 
 const PRIVATE_FOLDERS: ReadonlySet<string> = new Set([
@@ -88,46 +127,17 @@ export function lockDataDir(dataDir: string, holder?: LockHolder): DataDirLock {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   closeToOthers(dataDir);
 
-  const write = (children: readonly ProcessIdentity[]) => {
-    writeFileSync(draft, JSON.stringify({ supervisor, children, holder }), { mode: 0o600 });
-    renameSync(draft, file);
-  };
-  /** Creates the lock with its content in one step: to another start, a lock without content is one that a crash has left. */
-  const take = () => {
-    writeFileSync(draft, JSON.stringify({ supervisor, children: [], holder }), { mode: 0o600 });
-    try {
-      linkSync(draft, file);
-    } finally {
-      rmSync(draft, { force: true });
-    }
-  };
-
-  /** @throws DataDirInUseError when another start was faster */
-  const retake = () => {
-    try {
-      take();
-    } catch (err) {
-      const winner = readLock(file)?.supervisor;
-      if ((err as NodeJS.ErrnoException).code !== 'EEXIST' || winner === undefined) throw err;
-      throw new DataDirInUseError(dataDir, winner.pid);
-    }
-  };
-
-  let leftovers: readonly ProcessIdentity[] = [];
-  try {
-    take();
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
-    const found = readLock(file);
-    if (found !== undefined && isRunning(found.supervisor)) throw new DataDirInUseError(dataDir, found.supervisor.pid);
-    leftovers = (found?.children ?? []).filter(isRunning);
-    removeStaleLock(file, dataDir);
-    retake();
-  }
+  const lockText = (children: readonly ProcessIdentity[]) => JSON.stringify({ supervisor, children, holder });
+  const replaced = takeLock(file, lockText([]), dataDir);
+  const leftovers = (replaced?.children ?? []).filter(isRunning);
 
   return {
     leftovers,
-    noteChildren: (pids) => write(pids.map(identifyProcess).filter((identity) => identity !== undefined)),
+    noteChildren(pids) {
+      const children = pids.map(identifyProcess).filter((identity) => identity !== undefined);
+      writeFileSync(draft, lockText(children), { mode: 0o600 });
+      renameSync(draft, file);
+    },
     release: () => rmSync(file, { force: true }),
   };
 }

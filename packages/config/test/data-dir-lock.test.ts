@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DataDirInUseError, lockDataDir } from '../src/data-dir-lock.js';
-import { identifyProcess } from '../src/process-identity.js';
+import { identifyProcess, type ProcessIdentity } from '../src/process-identity.js';
 
 const ROUNDS = 200;
+const RACERS = 3;
+const DEAD: ProcessIdentity = { pid: 1, started: 'another time' };
+const lockOf = (supervisor?: ProcessIdentity) => JSON.stringify({ supervisor, children: [] });
 const LOCK_MODULE = new URL('../dist/data-dir-lock.js', import.meta.url).href;
 /** Takes the lock of one directory after the other, each at a moment that all racers share, and prints what happened. */
 const RACE = `
@@ -15,7 +18,7 @@ import { lockDataDir } from ${JSON.stringify(LOCK_MODULE)};
 const directories = JSON.parse(process.argv[1]);
 process.once('message', (startsAt) => {
   const answers = directories.map((directory, round) => {
-    while (Date.now() < startsAt + 4 * round);
+    while (Date.now() < startsAt + 2 * round);
     try {
       lockDataDir(directory);
       return 'taken';
@@ -65,19 +68,13 @@ describe('the lock of a data directory', () => {
     lockDataDir(dataDir).release();
   });
 
-  it.each([
-    ['no lock', undefined],
-    [
-      'the lock of a dead supervisor',
-      JSON.stringify({ supervisor: { pid: 1, started: 'another time' }, children: [] }),
-    ],
-  ])('is given to one of two supervisors that start at the same moment, with %s', async (_what, left) => {
-    const directories = Array.from({ length: ROUNDS }, (_, round) => join(dataDir, String(round)));
-    for (const directory of directories) {
+  it('is given to one of several supervisors that start at the same moment, with no lock or that of a dead one', async () => {
+    const directories = Array.from({ length: 2 * ROUNDS }, (_, round) => join(dataDir, String(round)));
+    for (const [round, directory] of directories.entries()) {
       mkdirSync(join(directory, 'run'), { recursive: true });
-      if (left !== undefined) writeFileSync(join(directory, 'run', 'supervisor.lock'), left);
+      if (round % 2 === 1) writeFileSync(join(directory, 'run', 'supervisor.lock'), lockOf(DEAD));
     }
-    const racers = [await startRacer(directories), await startRacer(directories)];
+    const racers = await Promise.all(Array.from({ length: RACERS }, () => startRacer(directories)));
     const startsAt = Date.now() + 100;
     const answers = await Promise.all(racers.map((racer) => racer.race(startsAt)));
     await Promise.all(racers.map((racer) => racer.end()));
@@ -85,6 +82,22 @@ describe('the lock of a data directory', () => {
     expect(failures).toEqual([]);
     const winners = directories.map((_, round) => answers.filter((taken) => taken[round] === 'taken').length);
     expect(winners).toEqual(directories.map(() => 1));
+    const left = new Set(directories.flatMap((directory) => readdirSync(join(directory, 'run'))));
+    expect(left).toEqual(new Set(['supervisor.lock']));
+  });
+
+  it('of a dead supervisor is left alone while another start takes it over, and free if that one dies', () => {
+    const takeover = `${lockFile()}.takeover`;
+    mkdirSync(join(dataDir, 'run'));
+    writeFileSync(lockFile(), lockOf(DEAD));
+    writeFileSync(takeover, lockOf(identifyProcess(process.pid)));
+    expect(() => lockDataDir(dataDir)).toThrow(DataDirInUseError);
+    expect(readdirSync(join(dataDir, 'run')).sort()).toEqual(['supervisor.lock', 'supervisor.lock.takeover']);
+    writeFileSync(takeover, lockOf(DEAD));
+    const lock = lockDataDir(dataDir);
+    expect(() => lockDataDir(dataDir)).toThrow(DataDirInUseError);
+    expect(readdirSync(join(dataDir, 'run'))).toEqual(['supervisor.lock']);
+    lock.release();
   });
 
   it('is taken over when its pid has been reused by another process', () => {
