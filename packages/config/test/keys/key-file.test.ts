@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { adminKeyFiles, instanceKeyFiles, readAdminKeys, readInstanceKeys, SettingsError } from '../../src/index.js';
 
@@ -86,17 +85,49 @@ describe.each([
     files.rotate(dataDir);
     expect(keysIn(dataDir)[1]).toBe(old);
   });
+});
 
-  it('is the same for processes that start at the same time', async () => {
-    const source = fileURLToPath(new URL(`../../dist/keys/${name}-key.js`, import.meta.url));
-    const script = `import(${JSON.stringify(source)}).then(({ ${name}KeyFiles: files }) => {
-      files.ensure(${JSON.stringify(dataDir)});
-      console.log(files.read(${JSON.stringify(dataDir)}));
-    })`;
-    const runs = await Promise.all(
-      Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, ['-e', script])),
-    );
-    expect(new Set(runs.map(({ stdout }) => stdout.trim()))).toEqual(new Set(keysIn(dataDir)));
-    expect(readdirSync(dataDir)).toEqual([current]);
+const ROUNDS = 50;
+const KEY_FILE_MODULE = new URL('../../dist/keys/key-file.js', import.meta.url).href;
+/** Ensures the key of one directory after the other, each at a moment that all racers share, and prints the keys. */
+const RACE = `
+import { createKeyFiles } from ${JSON.stringify(KEY_FILE_MODULE)};
+const directories = JSON.parse(process.argv[1]);
+const files = createKeyFiles({ name: 'admin', pattern: /^[0-9a-f]{64}$/, message: '', encoding: 'hex' });
+process.once('message', (startsAt) => {
+  const keys = directories.map((directory, round) => {
+    while (Date.now() < startsAt + 4 * round);
+    files.ensure(directory);
+    return files.read(directory);
   });
+  process.send(keys, () => process.disconnect());
+});
+process.send('ready');
+`;
+
+/** A process that races for the first key. @returns starts it at that time, and resolves with the keys that it has used */
+async function startRacer(directories: readonly string[]): Promise<(startsAt: number) => Promise<string[]>> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', RACE, JSON.stringify(directories)], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  await once(child, 'message');
+  return async (startsAt) => {
+    const [answered] = [once(child, 'message'), child.send(startsAt)];
+    const ended = once(child, 'exit');
+    const [keys] = await answered;
+    expect((await ended)[0]).toBe(0);
+    return keys;
+  };
+}
+
+it('a new key is the same for processes that start at the same time', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'waymark-key-'));
+  const directories = Array.from({ length: ROUNDS }, (_, round) => join(parent, String(round), 'data'));
+  const racers = await Promise.all([startRacer(directories), startRacer(directories)]);
+  const startsAt = Date.now() + 100;
+  const [one, other] = await Promise.all(racers.map((race) => race(startsAt)));
+  expect(one).toEqual(other);
+  expect(one).toEqual(directories.map((directory) => readFileSync(join(directory, 'admin.key'), 'utf8').trim()));
+  expect(new Set(directories.flatMap((directory) => readdirSync(directory)))).toEqual(new Set(['admin.key']));
+  rmSync(parent, { recursive: true });
 });
