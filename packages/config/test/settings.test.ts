@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { describeSettings, loadSettings, SettingsError } from '../src/index.js';
 
@@ -92,39 +92,62 @@ describe('loadSettings', () => {
     expect(loadSettings({ HOST: 'localhost' })).toMatchObject({ host: '127.0.0.1', baseUrl: 'http://127.0.0.1:3000' });
   });
 
-  it('reads every kind of value', () => {
+  it('reads the value of every setting', () => {
+    const [file, rates] = [import.meta.filename, join(import.meta.dirname, 'run-state.test.ts')];
     const settings = loadSettings({
-      HOST: '0.0.0.0',
-      API_PORT: '8080',
-      DATA_DIR: '/var/lib/waymark',
-      REDIS_URL: 'redis://:secret@cache:6379/2',
-      CLICKHOUSE_URL: 'http://clickhouse:8123/',
-      BASE_URL: 'https://api.acme.com/v1/',
-      DEFAULT_DOMAIN: 'Go.Acme.com',
-      REQUIRE_HTTPS: 'TRUE',
-      TRUSTED_PROXIES: ' 10.0.0.0/8, 192.168.1.7 ,fd00::/8',
-      OUTBOUND_ALLOWED_RANGES: 'none',
-      GEO_EDGE: 'cloudflare',
-      GEO_COUNTRY_HEADER: 'X-Country',
-      ANONYMISE_ADDRESSES: 'all',
-      ADDRESS_RETENTION_DAYS: '30',
+      ...{ HOST: '0.0.0.0', API_PORT: '8080', LINK_PORT: '8081', WRITER_PORT: '8082', DATA_DIR: '/var/lib/waymark' },
+      ...{ EXPORTS_MAX_MB: '7', IMPORTS_MAX_MB: '8', ERASURE_GATHER_MINUTES: '9' },
+      ...{ REDIS_URL: 'redis://:secret@cache:6379/2', QUEUE_SHARDS: 'redis://queue:6379', REDIS_WAIT_REPLICAS: '2' },
+      ...{ SPOOL_MAX_MB: '17', REDIS_MAXMEMORY_MB: '18' },
+      ...{ CLICKHOUSE_URL: 'http://clickhouse:8123/', CLICKHOUSE_USER: 'bob', CLICKHOUSE_PASSWORD: 'hunter2' },
+      ...{ CLICKHOUSE_DATABASE: 'links', CLICKHOUSE_CLUSTER: 'main', CLICKHOUSE_EVENTS_QUORUM: 'true' },
+      ...{ CLICKHOUSE_SESSIONS: '3', MOVE_TO_PASSWORD: 'hunter3', IMPORT_CREDENTIAL: 'hunter4' },
+      ...{ DEFAULT_DOMAIN: 'Go.Acme.com', BASE_URL: 'https://api.acme.com/v1/', DOC_BASE: 'https://docs.acme.com/' },
+      ...{ REQUIRE_HTTPS: 'TRUE', TRUSTED_PROXIES: ' 10.0.0.0/8, 192.168.1.7 ,fd00::/8' },
+      ...{ OUTBOUND_ALLOWED_RANGES: 'none', GEO_DATABASE: file, GEO_EDGE: 'cloudflare' },
+      ...{ GEO_COUNTRY_HEADER: 'X-Country', GEO_CITY_HEADER: 'X-City' },
+      ...{ GEO_REGION_HEADER: 'X-Region', GEO_CONTINENT_HEADER: 'X-Continent' },
+      ...{ ANONYMISE_ADDRESSES: 'all', ADDRESS_RETENTION_DAYS: '30', EVENT_RETENTION_DAYS: '31' },
+      ...{ INSTANCE_KEY: 'AB'.repeat(32), INSTANCE_KEY_NEXT: 'ac'.repeat(32), INSTANCE_KEY_PREVIOUS: 'ad'.repeat(32) },
+      ...{ ADMIN_KEY: 'ae'.repeat(16), ADMIN_KEY_PREVIOUS: 'af'.repeat(16), CURRENCY_RATES_FILE: rates },
+      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://traces:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'a=b' },
+      ...{ OTEL_TRACES_SAMPLER_ARG: '0.5', SHUTDOWN_DEADLINE_MS: '1000', LOG_LEVEL: 'silent' },
     });
-    expect(settings).toMatchObject({
-      apiPort: 8080,
-      dataDir: '/var/lib/waymark',
-      redisUrl: 'redis://:secret@cache:6379/2',
-      clickhouseUrl: 'http://clickhouse:8123',
-      baseUrl: 'https://api.acme.com/v1',
-      docBase: 'https://api.acme.com/v1/docs',
-      defaultDomain: 'go.acme.com',
-      requireHttps: true,
-      trustedProxies: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'],
-      outboundAllowedRanges: ['none'],
-      geoEdge: 'cloudflare',
-      geoHeaders: { country: 'x-country' },
-      anonymisedAddresses: 'all',
-      addressRetentionDays: 30,
+    expect(settings).toEqual({
+      ...{ host: '0.0.0.0', apiPort: 8080, linkPort: 8081, writerPort: 8082, dataDir: '/var/lib/waymark' },
+      ...{ exportBytesMax: 7 * 1024 ** 2, importBytesMax: 8 * 1024 ** 2, erasureGatherMs: 540_000 },
+      ...{ redisUrl: 'redis://:secret@cache:6379/2', otherQueueShards: ['redis://queue:6379'], redisWaitReplicas: 2 },
+      ...{ spoolBytesMax: 17 * 1024 ** 2, redisMaxmemoryMb: 18 },
+      ...{ clickhouseUrl: 'http://clickhouse:8123', clickhouseUser: 'bob', clickhousePassword: 'hunter2' },
+      ...{ clickhouseDatabase: 'links', clickhouseCluster: 'main', clickhouseEventsQuorum: true },
+      ...{ clickhouseSessions: 3, moveToPassword: 'hunter3', importCredential: 'hunter4' },
+      ...{ defaultDomain: 'go.acme.com', baseUrl: 'https://api.acme.com/v1', docBase: 'https://docs.acme.com' },
+      ...{ requireHttps: true, trustedProxies: ['10.0.0.0/8', '192.168.1.7', 'fd00::/8'] },
+      ...{ outboundAllowedRanges: ['none'], geoDatabase: file, geoEdge: 'cloudflare' },
+      geoHeaders: { country: 'x-country', city: 'x-city', region: 'x-region', continent: 'x-continent' },
+      ...{ anonymisedAddresses: 'all', addressRetentionDays: 30, eventRetentionDays: 31 },
+      ...{ instanceKey: 'AB'.repeat(32), instanceKeyNext: 'ac'.repeat(32), instanceKeyPrevious: 'ad'.repeat(32) },
+      ...{ adminKey: 'ae'.repeat(16), adminKeyPrevious: 'af'.repeat(16), currencyRatesFile: rates },
+      ...{ otlpEndpoint: 'http://traces:4318', otlpHeaders: { a: 'b' } },
+      ...{ tracedShare: 0.5, shutdownDeadlineMs: 1000, logLevel: 'silent' },
     });
+    const defaults: Record<string, unknown> = loadSettings({});
+    for (const [name, value] of Object.entries(settings)) expect(value, name).not.toEqual(defaults[name]);
+  });
+
+  it.each(
+    Object.entries({
+      ...{ EXPORTS_MAX_MB: [1, 1_048_576], IMPORTS_MAX_MB: [1, 1_048_576], ERASURE_GATHER_MINUTES: [0, 1200] },
+      ...{ REDIS_WAIT_REPLICAS: [0, 10], SPOOL_MAX_MB: [16, 1_048_576], REDIS_MAXMEMORY_MB: [16, 1_048_576] },
+      ...{ CLICKHOUSE_SESSIONS: [1, 64], SHUTDOWN_DEADLINE_MS: [1000, 600_000] },
+      ...{ ADDRESS_RETENTION_DAYS: [1, 36_500], EVENT_RETENTION_DAYS: [31, 36_500] },
+    }),
+  )('%s has a least and a greatest value: %o', (name, [least = 0, most = 0]) => {
+    const problemsWith = (value: number) => problems({ REDIS_URL: 'redis://cache', [name]: String(value) });
+    expect([least, most].flatMap(problemsWith)).toEqual([]);
+    for (const value of [least - 1, most + 1, least + 0.5]) {
+      expect(problemsWith(value)).toEqual([expect.stringContaining(`${name}: must be `)]);
+    }
   });
 
   it('reads addresses of stores on unix sockets, and masks their passwords', () => {
@@ -185,6 +208,14 @@ describe('loadSettings', () => {
     ['two services on one port', { API_PORT: '3001' }, 'LINK_PORT'],
     ['the writer on the API port', { WRITER_PORT: '3000' }, 'WRITER_PORT'],
     ['a ClickHouse password without a ClickHouse', { CLICKHOUSE_PASSWORD: 'x' }, 'CLICKHOUSE_PASSWORD'],
+    ['replicas of its own Redis, which has none', { REDIS_WAIT_REPLICAS: '1' }, 'REDIS_WAIT_REPLICAS'],
+    ['a majority of replicas without a cluster', { CLICKHOUSE_EVENTS_QUORUM: 'true' }, 'CLICKHOUSE_EVENTS_QUORUM'],
+    ['a ClickHouse user without a ClickHouse', { CLICKHOUSE_USER: 'bob' }, 'CLICKHOUSE_USER'],
+    [
+      'a ClickHouse user given twice',
+      { CLICKHOUSE_URL: 'http://a@store:8123', CLICKHOUSE_USER: 'bob' },
+      'CLICKHOUSE_USER',
+    ],
     ['a cluster name for the embedded store', { CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER'],
     [
       'a ClickHouse password given twice',
@@ -271,10 +302,8 @@ describe('loadSettings', () => {
   });
 
   it('accepts port 0 for every port, so that the system chooses them', () => {
-    expect(loadSettings({ API_PORT: '0', LINK_PORT: '0', WRITER_PORT: '0' })).toMatchObject({
-      apiPort: 0,
-      linkPort: 0,
-    });
+    const settings = loadSettings({ API_PORT: '0', LINK_PORT: '0', WRITER_PORT: '0' });
+    expect(settings).toMatchObject({ apiPort: 0, linkPort: 0, writerPort: 0 });
   });
 
   it.each([
@@ -296,6 +325,12 @@ describe('QUEUE_SHARDS', () => {
     expect(shardsOf('redis://two:6379, rediss://three:6379')).toEqual(['redis://two:6379', 'rediss://three:6379']);
     expect(shardsOf(`${REDIS_URL},redis://two:6379`)).toEqual(['redis://two:6379']);
     expect(shardsOf(REDIS_URL)).toEqual([]);
+  });
+
+  it('has at most 64 shards besides REDIS_URL', () => {
+    const shards = (count: number) => Array.from({ length: count }, (_, index) => `redis://q${index}`).join();
+    expect(shardsOf(shards(64))).toHaveLength(64);
+    expect(() => shardsOf(shards(65))).toThrow('QUEUE_SHARDS: must have at most 64 entries');
   });
 
   it('may name Sentinels and cluster nodes, whose URLs have commas of their own', () => {
