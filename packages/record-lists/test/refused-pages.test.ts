@@ -56,8 +56,10 @@ it.each(['links', 'customers'] as const)(
 it.each(['links', 'customers'] as const)(
   'an attempt of a job of %s ends when its lists are refused ten times',
   async (what) => {
-    const source = await EXPORTS[what](aBusyCatalog({ first: 0, second: 20 }));
+    const refusals = { first: 0, second: 20 };
+    const source = await EXPORTS[what](aBusyCatalog(refusals));
     await expect(idsOf(source)).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(refusals.second).toBe(10);
   },
 );
 
