@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog, DomainRecord, LinkRecord } from '../../src/index.js';
 import { nameRow, numberOf, recordColumns, recordRow } from '../../src/model/entity-type.js';
 import { domainHost, domainType, linkAddress, linkType } from '../../src/model/entity-types.js';
-import { aWorkspace, wipeCaches } from '../test-catalog.js';
+import { aWorkspace, connected, wipeCaches } from '../test-catalog.js';
 
 let stores: TestStores;
 let catalog: Catalog;
@@ -206,7 +206,8 @@ it('a change of the primary domain is visible to every process at once', async (
   const second = await catalog.domains.create(workspace.id, { slug: `two.${host}` });
   const startedMs = Date.now();
   // Its cached copies never expire: only invalidations evict them.
-  const other = stores.catalog({ now: () => startedMs });
+  const other = await connected(stores.catalog({ now: () => startedMs }), stores.client);
+  await waitFor(other.isSubscribed, { what: 'the right to use copies' });
   const slugIn = async (one: Catalog) => (await one.domains.primary(workspace.id))?.slug;
   const becomes = async (slug: string) => {
     expect(await slugIn(catalog)).toBe(slug);

@@ -32,13 +32,16 @@ interface GatedCatalog {
 }
 
 /** A catalog that can lose either store while other catalogs keep it. */
-async function aGatedCatalog(at: Pick<CatalogAt, 'redirectWaitMs' | 'waitReplicas'> = {}): Promise<GatedCatalog> {
+async function aGatedCatalog(
+  at: Pick<CatalogAt, 'redirectWaitMs' | 'waitReplicas' | 'now'> = {},
+): Promise<GatedCatalog> {
   const [redis, clickhouse] = await Promise.all([startGate(stores.redis.url), startGate(stores.database.url)]);
   const client = new Redis(redis.url);
   client.on('error', () => undefined);
   const database = stores.databaseAt(clickhouse.url);
   let offsetMs = 0;
-  const gated = stores.catalog({ ...at, redis: client, database, now: () => Date.now() + offsetMs });
+  const now = at.now ?? (() => Date.now() + offsetMs);
+  const gated = stores.catalog({ ...at, redis: client, database, now });
   await connected(gated, stores.client);
   return {
     gated,
@@ -90,15 +93,25 @@ it.concurrent('dead connections to Redis are replaced, and invalidations arrive 
 
 describe.concurrent.each(['refusing', 'hanging'] as const)('while Redis is %s', (state) => {
   it('copies that only an invalidation evicts are not served, and are served again once Redis is back', async () => {
-    const { gated, redis, close } = await aGatedCatalog();
+    const { workspace, link } = await aLink('copied');
+    const startedMs = Date.now();
+    const { gated, redis, close } = await aGatedCatalog({ now: () => startedMs });
+    const url = async () => (await gated.links.get(workspace.id, link.id))?.url;
+    const change = (to: string) => catalog.links.update(workspace.id, link.id, (record) => ({ ...record, url: to }));
     try {
       await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe' });
+      expect(await url()).toBe('https://one.com');
       redis.set(state);
       await waitFor(() => !gated.isSubscribed(), { what: 'the end of the subscription' });
+      await change('https://two.com');
+      expect(await url()).toBe('https://two.com');
       // Connections that hang are closed in the end.
       redis.set('refusing');
       redis.set('open');
       await waitFor(gated.isSubscribed, { what: 'the catalog to subscribe again' });
+      expect(await url()).toBe('https://two.com');
+      await change('https://three.com');
+      expect(await url()).toBe('https://three.com');
     } finally {
       await close();
     }

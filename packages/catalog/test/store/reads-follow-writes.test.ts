@@ -219,7 +219,8 @@ describe.each<{
   readonly what: string;
   /** @param during called before the write */
   readonly write: (catalog: Catalog, workspaceId: string, id: string, during: () => void) => Promise<unknown>;
-  readonly repeat: (workspaceId: string, id: string) => Promise<unknown>;
+  /** @param catalog that of another process */
+  readonly repeat: (catalog: Catalog, workspaceId: string, id: string) => Promise<unknown>;
   readonly expected: string | undefined;
 }>([
   {
@@ -229,7 +230,7 @@ describe.each<{
         during();
         return { ...record, url: 'https://two.com' };
       }),
-    repeat: (workspaceId, id) => writer.links.update(workspaceId, id, (record) => record),
+    repeat: ({ links }, workspaceId, id) => links.update(workspaceId, id, (record) => record),
     expected: 'https://two.com',
   },
   {
@@ -239,7 +240,7 @@ describe.each<{
         during();
         return true;
       }),
-    repeat: (workspaceId, id) => writer.links.removeMany(workspaceId, [id]),
+    repeat: ({ links }, workspaceId, id) => links.removeMany(workspaceId, [id]),
     expected: undefined,
   },
 ])('$what that was stored and could not be published', ({ write, repeat, expected }) => {
@@ -252,6 +253,7 @@ describe.each<{
     const read = async () => (await reader.links.findByAddress(host, 'unpublished'))?.url;
     try {
       expect(await read()).toBe('https://one.com');
+      const beforeMs = Date.now();
       const written = write(cut, workspace.id, link.id, () => {
         gate.cutAfter((chunk) => {
           if (chunk.includes('PUBLISH')) gate.set('refusing');
@@ -262,7 +264,8 @@ describe.each<{
       const end = reading(read);
       await expect(written).rejects.toMatchObject({ code: 'internal_server_error', retryAfterSeconds: 1 }).finally(end);
       expect(await read()).toBe('https://one.com');
-      await repeat(workspace.id, link.id);
+      // Not quite two minutes after the write.
+      await repeat(stores.catalog({ now: () => beforeMs + 119_999 }), workspace.id, link.id);
       expect(await read()).toBe(expected);
     } finally {
       client.disconnect();

@@ -14,21 +14,20 @@ const aHook = (url: string) => ({ name: 'Hook', url, triggers: ['lead.created' a
 describe('the active webhooks of a workspace', () => {
   it('reflect every change that another process makes', async () => {
     const reader = await connected(stores.catalog(), stores.client);
+    await waitFor(reader.isSubscribed, { what: 'the right to use copies' });
     const writer = await connected(stores.catalog(), stores.client);
     const { workspace } = await aWorkspace(writer);
     const active = async () => (await reader.webhooks.active(workspace.id)).map(({ url }) => url);
-    const becomes = (urls: readonly string[]) =>
-      waitFor(async () => JSON.stringify(await active()) === JSON.stringify(urls), { what: `${urls}` });
     expect(await active()).toEqual([]);
 
     const one = await writer.webhooks.create(workspace.id, aHook('https://one.example/'));
-    await becomes(['https://one.example/']);
+    expect(await active()).toEqual(['https://one.example/']);
     const two = await writer.webhooks.create(workspace.id, aHook('https://two.example/'));
-    await becomes(['https://one.example/', 'https://two.example/']);
+    expect(await active()).toEqual(['https://one.example/', 'https://two.example/']);
     await writer.webhooks.update(workspace.id, one.id, () => ({ disabledAt: new Date().toISOString() }));
-    await becomes(['https://two.example/']);
+    expect(await active()).toEqual(['https://two.example/']);
     await writer.webhooks.remove(workspace.id, two.id);
-    await becomes([]);
+    expect(await active()).toEqual([]);
   });
 
   it('are separated by workspace, for one workspace and for several in one read', async () => {
