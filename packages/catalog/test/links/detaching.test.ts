@@ -1,6 +1,10 @@
+import { insertRows } from '@waymark/clickhouse';
+import { createResourceId } from '@waymark/contract';
 import { startStores, type TestStores } from '@waymark/test-kit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Catalog } from '../../src/index.js';
+import { recordColumns, recordRow } from '../../src/model/entity-type.js';
+import { linkType } from '../../src/model/entity-types.js';
 import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
@@ -32,10 +36,15 @@ it('removing a folder removes it from all its links, even if they are more than 
   const { workspace, host } = await aWorkspace(catalog);
   const folder = await catalog.folders.create(workspace.id, { name: 'gone' });
   const other = await catalog.folders.create(workspace.id, { name: 'kept' });
-  const create = (folderId: string) =>
-    catalog.links.create(workspace.id, { domain: host, url: 'https://acme.com', folderId });
-  const made = await Promise.all(Array.from({ length: 600 }, () => create(folder.id)));
-  const apart = await create(other.id);
+  const apart = await catalog.links.create(workspace.id, { domain: host, url: 'https://acme.com', folderId: other.id });
+  // One more than two inserts change: the links are looked for before and after the removal of the folder.
+  const made = Array.from({ length: 1001 }, (_, index) => ({
+    ...{ ...apart, id: createResourceId('link', Date.now()), key: `made-${index}`, folderId: folder.id },
+  }));
+  await insertRows(stores.database.client, {
+    ...{ table: linkType.table, columns: recordColumns(linkType) },
+    rows: made.map((record) => recordRow(linkType, { record, version: 1 })),
+  });
   await catalog.folders.remove(workspace.id, folder.id);
   const links = await stores.catalog().links.getMany(
     workspace.id,

@@ -200,22 +200,6 @@ describe('a creation that was killed', () => {
 });
 
 describe('inserts', () => {
-  it('of many concurrent creations are few', async () => {
-    const { workspace, host } = await aWorkspace(catalog);
-    const blocks = async () => {
-      const result = await stores.database.client.query({
-        query: `SELECT max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = 'links'`,
-        format: 'JSONCompactEachRow',
-      });
-      return Number((await result.json<[string]>())[0]?.[0]);
-    };
-    const before = await blocks();
-    await Promise.all(
-      Array.from({ length: 300 }, () => catalog.links.create(workspace.id, { domain: host, url: 'https://a.com' })),
-    );
-    expect((await blocks()) - before).toBeLessThan(30);
-  });
-
   it('store text that ClickHouse cannot parse, without failing the links of the same insert', async () => {
     const { workspace, host } = await aWorkspace(catalog);
     const create = (tenantId: string) =>
