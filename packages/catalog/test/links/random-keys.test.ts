@@ -96,15 +96,15 @@ it('a chosen key that is refused leaves no name row behind', async () => {
 });
 
 it.each([
-  ['a link', async () => undefined],
-  ['a link that was removed', (id: string) => catalog.links.removeMany(workspaceId, [id])],
-])('the id of %s is not assigned again', async (_whose, then) => {
+  ['a link', 'owner-4', async () => undefined],
+  ['a link that was removed', undefined, (id: string) => catalog.links.removeMany(workspaceId, [id])],
+])('the id of %s is not assigned again', async (_whose, key, then) => {
   const owner = await create('owner-4');
   await then(owner.id);
   ids.push(owner.id);
   await expect(create()).rejects.toMatchObject({ code: 'internal_server_error' });
-  const left = await stores.catalog().links.findByAddress(host, 'owner-4');
-  expect(left?.key).toBe((await catalog.links.get(workspaceId, owner.id))?.key);
+  expect((await stores.catalog().links.findByAddress(host, 'owner-4'))?.key).toBe(key);
+  expect((await catalog.links.get(workspaceId, owner.id))?.key).toBe(key);
   expect((await create()).id).not.toBe(owner.id);
 });
 
