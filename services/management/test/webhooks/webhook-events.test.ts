@@ -148,7 +148,7 @@ describe('webhooks receive events', () => {
 
   it('for a new partner whose data could not be read at once', async () => {
     const { catalog } = management;
-    const failing = vi.spyOn(catalog.partners, 'totals').mockRejectedValue(new TypeError('away'));
+    const failing = vi.spyOn(catalog.partners, 'listTotals').mockRejectedValue(new TypeError('away'));
     const enrol = () => caller.call<{ id: string }>('POST', '/partners', { email: 'bea@example.com' });
     expect((await enrol()).status).toBe(500);
     failing.mockRestore();
