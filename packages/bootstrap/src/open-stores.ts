@@ -20,7 +20,7 @@ type StoreSettings = Pick<
 >;
 
 /** A queue shard. */
-export interface QueueStore {
+export interface QueueShard {
   readonly url: string;
   readonly redis: Redis;
 }
@@ -30,7 +30,7 @@ export interface Stores {
   readonly redisUrl: string;
   readonly redis: Redis;
   /** The queue shards by number; shard 0 is `redis`. */
-  readonly queues: readonly QueueStore[];
+  readonly queues: readonly QueueShard[];
   readonly clickhouse: ClickHouseClient;
   readonly catalog: Catalog;
   /** Closes the catalog, Redis and ClickHouse, in that order. Before this, stop everything that uses them. */

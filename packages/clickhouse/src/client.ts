@@ -27,7 +27,7 @@ const CONNECTIONS_MAX = 32;
 
 /**
  * A profile of the user can shorten results at a limit instead of failing the read, and leave out shards that are away. Such a result would
- * look complete. If this user may not change a setting, its value stays; ClickHouse refuses the request only if that is another one.
+ * look complete. If the user may not change a setting, ClickHouse accepts the request when the setting has this value already, and refuses it otherwise.
  */
 const WHOLE_RESULTS = {
   limit: '0',

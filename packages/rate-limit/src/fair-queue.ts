@@ -15,8 +15,9 @@ export interface FairQueueOptions {
 }
 
 /**
- * Limits concurrent tasks, in total and per owner. Owners with waiting tasks get slots in turn, however many tasks each has. Only an owner
- * without running tasks gets the last free slot, so that no two owners together hold up a third.
+ * Limits concurrent tasks, in total and per owner. A slot that becomes free goes to the owner with the fewest running tasks, however many wait;
+ * among equals, to the one whose last task started longest ago. Only an owner without running tasks gets the last free slot, so that no two
+ * owners together hold up a third.
  */
 export interface FairQueue {
   /**
@@ -26,8 +27,8 @@ export interface FairQueue {
    */
   run<T>(owner: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /**
-   * Like {@link run}, but a task that has to wait does so for as long as it takes, however many others wait. Limit the number of such tasks
-   * elsewhere.
+   * Like {@link run}, but a task that has to wait does so for as long as it takes, however many others wait. While it waits, it counts towards
+   * the limits at which {@link run} refuses tasks. Limit the number of such tasks elsewhere.
    *
    * @throws the reason of `signal` if it aborts first
    */

@@ -29,7 +29,7 @@ function withBaseline({ baseline }: LinkRecord, counters: LinkCounters = NO_LINK
   };
 }
 
-/** The link object of every response. */
+/** Builds the link object that every response contains. */
 export function linkObject(record: LinkRecord, parts: LinkObjectParts): Link {
   const shortLink = shortLinkOf(record.domain, record.key);
   const { clicks, leads, conversions, sales, saleAmount, lastClicked } = withBaseline(record, parts.counters);

@@ -24,7 +24,7 @@ export interface ServerOptions {
 const HEADER_BYTES_MAX = 1024 * 1024;
 /** After how long this server closes an idle connection. */
 const KEEP_ALIVE_MS = 30_000;
-/** After how long a client should close one: much earlier, so that the server closes none just when a client begins to use it. */
+/** After how long clients close an idle connection: much earlier, so that the server closes none at the moment when a client begins to use it. */
 const CLIENT_KEEP_ALIVE = 'timeout=10';
 
 /** Serves ClickHouse's HTTP interface for one engine. */

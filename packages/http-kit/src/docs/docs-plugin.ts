@@ -1,10 +1,10 @@
 import { ApiError } from '@waymark/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';
-import { PAGE_HEADERS } from './docs-page.js';
 import type { Document } from './document.js';
 import { encodedOnce } from './encoded-once.js';
 import { errorsPage } from './errors-page.js';
+import { PAGE_HEADERS } from './page-frame.js';
 import { referencePages } from './reference-pages.js';
 import { routesPage } from './routes-page.js';
 import { startPage } from './start-page.js';

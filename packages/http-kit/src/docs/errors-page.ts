@@ -1,7 +1,7 @@
 import { errorAnchor, errorBody } from '@waymark/contract';
-import { docsPage } from './docs-page.js';
 import { ERROR_GUIDE, type ErrorGuide } from './error-guide.js';
 import { html, prose } from './html.js';
+import { docsPage } from './page-frame.js';
 
 function section({ code, status, meaning, advice }: ErrorGuide) {
   return html`<section id="${errorAnchor(code)}"><h3>${status} <code>${code}</code></h3>

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { marked, Renderer, type Tokens } from 'marked';
-import { docsPage } from './docs-page.js';
 import { encodedOnce } from './encoded-once.js';
 import { escapeHtml, Html, html } from './html.js';
+import { docsPage } from './page-frame.js';
 
 /** `docs/reference` of the repository. The relative path is the same from `src` and from `dist`. */
 export const REFERENCE_DIRECTORY = fileURLToPath(new URL('../../../../docs/reference', import.meta.url));

@@ -1,5 +1,4 @@
 import { groupBy } from '@waymark/contract';
-import { docsPage } from './docs-page.js';
 import {
   contentOf,
   type Document,
@@ -9,6 +8,7 @@ import {
   PUBLISHABLE_KEY,
 } from './document.js';
 import { type Html, html, prose } from './html.js';
+import { docsPage } from './page-frame.js';
 import type { ReferencePages } from './reference-pages.js';
 import { fieldRows, fieldTable, typeHtml } from './schema-html.js';
 

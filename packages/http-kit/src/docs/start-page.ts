@@ -1,5 +1,5 @@
-import { docsPage } from './docs-page.js';
 import { html } from './html.js';
+import { docsPage } from './page-frame.js';
 
 /** Links of the page `/`; each is shown if the service has the route. */
 const DESTINATIONS: readonly (readonly [path: string, text: string])[] = [

@@ -13,21 +13,24 @@ function without(body: CreateLinkBody, fields: readonly string[]): CreateLinkBod
 }
 
 /**
- * The body of a plan without tags and a folder that were deleted since the import has looked them up by their names, which it does once. They
- * are added to the lost values of the plan.
+ * Returns the body of a plan without the tags and the folder that were deleted after the import had looked up their names, which it does once
+ * for each name. Adds them to the lost values of the plan.
  */
 export function knownReferences(
   { body, names, lost }: Pick<LinkPlan, 'body' | 'names' | 'lost'>,
   { tagIds, folders }: Pick<LinkContext['references'], 'tagIds' | 'folders'>,
 ): CreateLinkBody {
-  /** Once only: an update may be repeated. */
+  /** Reports each value once, also when the update is repeated. */
   function reportLost(field: string, id: string): void {
     const value = names.get(id) ?? id;
     if (lost.some((one) => one.field === field && one.value === value)) return;
     lost.push({ field, value, reason: 'was deleted during the import' });
   }
-  const { tagIds: named = [], folderId, ...others } = body;
-  const known = (Array.isArray(named) ? named : []).filter((id) => tagIds.has(id) || reportLost('tags', id));
+  const { tagIds: tagsOfBody = [], folderId, ...others } = body;
+  const known = (Array.isArray(tagsOfBody) ? tagsOfBody : []).filter((id) => {
+    if (!tagIds.has(id)) reportLost('tags', id);
+    return tagIds.has(id);
+  });
   const isFolderGone = typeof folderId === 'string' && !folders.has(folderId);
   if (isFolderGone) reportLost('folder', folderId);
   return {
@@ -39,7 +42,7 @@ export function knownReferences(
 
 /**
  * The body without those values that a link does not need and that the rules for links refuse, so that the link is made all the same. Of
- * `geo`, only the refused countries are left out; with `testVariants` go the times of the test.
+ * `geo`, only the refused countries are left out. Without `testVariants`, the start and end of the test are left out too.
  *
  * @param existing the link that is updated; undefined for a new one
  * @param lost gets the values that are left out, with the reasons
