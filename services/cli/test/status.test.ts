@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, it } from 'vitest';
 import { runCli } from './run-cli.js';
 
 /** Less than the limit of other commands: a query may take 30 s. */
@@ -20,7 +20,9 @@ afterAll(() => {
   server.close();
 });
 
-it('says within seconds which stores accept connections and do not answer, as a stopped process does', async () => {
+it.concurrent('says within seconds which stores accept connections and do not answer, as a stopped process does', async ({
+  expect,
+}) => {
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const startedMs = performance.now();
   const { code, stdout } = await runCli(
@@ -33,7 +35,9 @@ it('says within seconds which stores accept connections and do not answer, as a 
   expect(stdout).toMatch(/^clickhouse +failed: no answer within 5 s$/m);
 });
 
-it('migrate wait does not wait for a ClickHouse that accepts connections and does not answer longer than it may', async () => {
+it.concurrent('migrate wait does not wait for a ClickHouse that accepts connections and does not answer longer than it may', async ({
+  expect,
+}) => {
   const CLICKHOUSE_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const limits = ['--seconds', '60', '--unreachable-seconds', '1'];
   const { code, stdout } = await runCli({ CLICKHOUSE_URL }, 'migrate', 'wait', ...limits);
