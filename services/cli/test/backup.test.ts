@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { environmentWith } from '@waymark/config';
 import { temporaryDirectory, waitFor } from '@waymark/test-kit';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { BIN, runCli } from './run-cli.js';
+import { BIN, runCommand } from './run-cli.js';
 
 // Backups that end early, of a DATA_DIR without a stack; test/faults/backup.test.ts has those of a running stack.
 
@@ -60,10 +60,10 @@ it('what a killed backup has left hinders no later backup, and is removed by the
   const [left = ''] = backups();
   rmSync(join(directory, 'data', 'clickhouse'), { recursive: true });
   mkdirSync(join(directory, 'data', 'clickhouse'));
-  expect((await runCli(environment, 'backup', join(directory, 'backups', 'monday'))).code).toBe(0);
+  expect((await runCommand(environment, 'backup', join(directory, 'backups', 'monday'))).code).toBe(0);
   expect(backups()).toEqual(['monday', left]);
   for (const folder of ['clickhouse', '']) utimesSync(join(directory, 'backups', left, folder), 0, 0);
-  expect((await runCli(environment, 'backup', join(directory, 'backups', 'tuesday'))).code).toBe(0);
+  expect((await runCommand(environment, 'backup', join(directory, 'backups', 'tuesday'))).code).toBe(0);
   expect(backups()).toEqual(['monday', 'tuesday']);
 });
 
@@ -91,17 +91,17 @@ it('what a killed restore has left is removed by the next one before it copies, 
   const [left = ''] = readdirSync(restored);
   expect(left).toMatch(/^restoring\..*\.part$/);
   const refused = { code: 1, stderr: expect.stringContaining(`${left} has changed a short time ago`) };
-  expect(await runCli(environment, 'restore', from)).toMatchObject(refused);
+  expect(await runCommand(environment, 'restore', from)).toMatchObject(refused);
   for (const folder of ['clickhouse', '']) utimesSync(join(restored, left, folder), 0, 0);
   rmSync(join(from, 'clickhouse'), { recursive: true });
   mkdirSync(join(from, 'clickhouse'));
-  expect(await runCli(environment, 'restore', from)).toMatchObject({ code: 0 });
+  expect(await runCommand(environment, 'restore', from)).toMatchObject({ code: 0 });
   expect(readdirSync(restored).sort()).toEqual(['clickhouse', 'restored.json']);
 });
 
 it('a restore of a backup whose manifest is cut off says that the backup is damaged', async () => {
   const from = join(directory, 'data');
   writeFileSync(join(from, 'backup.json'), '{"version":1');
-  const { code, stderr } = await runCli({ DATA_DIR: join(directory, 'restored') }, 'restore', from);
+  const { code, stderr } = await runCommand({ DATA_DIR: join(directory, 'restored') }, 'restore', from);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`${from} is damaged`) });
 });

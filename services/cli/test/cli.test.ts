@@ -351,7 +351,7 @@ WHERE name = {applied:String}`,
   });
 
   it('migrate wait ends when ClickHouse is away for as long as allowed, and waits while it answers with an older schema', async () => {
-    const wait = ['migrate', 'wait', '--seconds', '4', '--unreachable-seconds', '1'];
+    const wait = ['migrate', 'wait', '--seconds', '1.5', '--unreachable-seconds', '1'];
     const nowhere = `http://127.0.0.1:${await freePort()}`;
     const away = await runCommand({ ...env, CLICKHOUSE_URL: nowhere }, ...wait, '--json');
     const empty = await runCommand({ ...env, CLICKHOUSE_DATABASE: `${database.database}_absent` }, ...wait);
@@ -388,12 +388,12 @@ WHERE name = {applied:String}`,
   });
 
   it('fails with instructions when no stack is running or a command is wrong', async () => {
-    const { code, stderr } = await runCli({ DATA_DIR: dataDir, REDIS_URL: '' }, 'workspace', 'list');
+    const { code, stderr } = await runCommand({ DATA_DIR: dataDir, REDIS_URL: '' }, 'workspace', 'list');
     expect(code).toBe(1);
     expect(stderr).toContain('npm run up');
     expect(await waymark('workspace', 'destroy')).toMatchObject({ code: 1 });
     expect((await waymark('workspace', 'create', '--slug', 'a', '--colour', 'red')).stderr).toContain('Unknown option');
-    const asJson = await runCli(env, 'workspace', 'update', 'nobody', '--plan', 'pro', '--json');
+    const asJson = await runCommand(env, 'workspace', 'update', 'nobody', '--plan', 'pro', '--json');
     expect(asJson.code).toBe(1);
     expect(JSON.parse(asJson.stderr)).toEqual({ error: { message: expect.stringContaining('no workspace "nobody"') } });
   });

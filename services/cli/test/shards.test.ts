@@ -17,7 +17,8 @@ import { BIN, runCli, runCommand } from './run-cli.js';
 /** Of logical shard 3, which begins on shard 2. */
 const MOVED = 3;
 const OLD_EVENTS = 6_000;
-const WRITE_EVERY_MS = 25;
+const WRITE_EVERY_MS = 75;
+const READ_EVERY_MS = 25;
 /** How many tables refuse rows of a logical shard. */
 const FENCED = `SELECT count() FROM system.tables WHERE database = currentDatabase() AND create_table_query LIKE '%shard_is_moved%'`;
 
@@ -149,7 +150,7 @@ function startReading(stored: () => number) {
         expect(found).toBeLessThanOrEqual(old + after);
       }
       reads += 1;
-      await delay(WRITE_EVERY_MS);
+      await delay(READ_EVERY_MS);
     }
   })();
   done.catch(() => undefined);
@@ -210,7 +211,7 @@ describe('a logical shard is moved', () => {
       await client.command({ query: 'TRUNCATE TABLE schema_migration_leases' });
       if (what === 'all is copied') await expectOnlyItsRowsRefused();
     }
-    const finished = await runCli(env, ...args);
+    const finished = await runCommand(env, ...args);
     expect(finished).toMatchObject({ code: 0 });
     await Promise.all([writing.stop(), reading.stop()]);
 
@@ -278,10 +279,10 @@ describe('logical shards are moved', () => {
 
     const elsewhere = await runCommand(env, 'shards', 'move', '9', '--to', '1');
     expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('shards move 5 --to 1` continues it') });
-    const repeated = await runCli(env, ...args);
+    const repeated = await runCommand(env, ...args);
     expect(repeated).toMatchObject({ code: 0, stderr: expect.stringContaining('on shard 1 already: 1') });
     expect(JSON.parse(repeated.stdout)).toMatchObject({ moves: [{ logical: 5 }, { logical: 7 }], there: [1] });
-    const finished = await runCli(env, ...args);
+    const finished = await runCommand(env, ...args);
     expect([finished.code, JSON.parse(finished.stdout)]).toEqual([0, { moves: [], there: [1, 5, 7] }]);
     expect(await number('SELECT count() FROM click_events WHERE workspace_id IN (1, 5)')).toBe(OLD_EVENTS / 3);
     for (const database of nodes.databases) expect(await number(FENCED, database)).toBe(0);
@@ -339,7 +340,7 @@ test('shards add through a new server takes the tables of the others, and fails 
   // As an earlier command that was killed, or a start of another release, has left it.
   for (const table of ['schema_shards', 'schema_migrations', 'schema_migration_leases'])
     await client.command({ query: `CREATE TABLE ${added}.${table} AS ${old}.${table}` });
-  const add = () => runCli({ ...env, CLICKHOUSE_DATABASE: added }, 'shards', 'add');
+  const add = () => runCommand({ ...env, CLICKHOUSE_DATABASE: added }, 'shards', 'add');
   expect(await add()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^created the tables on shard 2, /) });
   expect(await tables(added)).toBe(wanted);
   for (const database of nodes.databases) await recreate(database);
