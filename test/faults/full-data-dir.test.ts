@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { waitFor } from '@waymark/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../../services/cli/test/run-cli.js';
@@ -29,7 +30,10 @@ describe.skipIf(reason !== undefined)(
         // Not all of it: the stack writes meanwhile.
         disk.fill(4 * 1024 ** 2);
         const full = `the disk of ${disk.directory} is full`;
-        process.kill(up.state()?.pids.writer ?? 0, 'SIGKILL');
+        const writer = up.state()?.pids.writer;
+        // Without an id, or with 0, the signal would end the test run.
+        assert(writer);
+        process.kill(writer, 'SIGKILL');
         await waitFor(() => up.output().includes(full), { what: 'the reason in the terminal' });
         const { code, stdout } = await status();
         expect([code, stdout]).toEqual([1, expect.stringContaining(`disk        failed: ${full}`)]);
