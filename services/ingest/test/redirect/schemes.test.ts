@@ -36,3 +36,35 @@ describe('a destination gets the parameters of its scheme only', () => {
     },
   );
 });
+
+describe('which destinations are app stores', () => {
+  it.each([
+    'https://apps.apple.com/app/id1',
+    'HTTPS://APPS.APPLE.COM/app/id1',
+    'http://itunes.apple.com/app/id1',
+    'https://play.google.com',
+    'https://play.google.com/store/apps/details?id=com.acme',
+    'https://play.google.com:443/store',
+    'https://play.google.com?id=1',
+    'itms-apps://apps.apple.com/app/id1',
+    'market://details?id=com.acme',
+    'MARKET:details',
+  ])('%s is one', (url) => {
+    expect(destinationFor(url, false).isAppStore).toBe(true);
+  });
+
+  it.each([
+    'https://apps.apple.com.evil.test/',
+    'https://itunes.apple.com-evil.test/',
+    'https://play.google.common.test/',
+    'https://my-play.google.com/',
+    'https://example.com/apps.apple.com',
+    'https://example.com/?to=https://play.google.com/',
+    'https://google.com/',
+    'marketing:x',
+    'itms-appss://apps.apple.com/',
+    'x-market:details',
+  ])('%s is none', (url) => {
+    expect(destinationFor(url, false).isAppStore).toBe(false);
+  });
+});
