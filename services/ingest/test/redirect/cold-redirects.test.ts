@@ -97,6 +97,21 @@ describe('while ClickHouse is away, and neither Redis nor the process has a copy
     const host = await aLink({ expiresAt: PAST, expiredUrl });
     expect(await visit(host, '/cold')).toMatchObject({ status: 302, location: expiredUrl });
   });
+
+  it('of the workspace, visitors who ask not to be tracked get no id and no cookie, as with `no-id`', async () => {
+    const host = await aLink({ trackConversion: true });
+    const idsOf = async (headers: Record<string, string>) => {
+      const answer = await app.inject({ url: '/cold', headers: { host, 'user-agent': BROWSER, ...headers } });
+      const { location, 'set-cookie': cookie } = answer.headers;
+      const { origin, searchParams } = new URL(String(location));
+      return { to: origin, hasId: searchParams.has('dub_id'), hasCookie: cookie !== undefined };
+    };
+    const to = 'https://acme.com';
+    for (const signal of ['sec-gpc', 'dnt']) {
+      expect(await idsOf({ [signal]: '1' })).toEqual({ to, hasId: false, hasCookie: false });
+    }
+    expect(await idsOf({})).toEqual({ to, hasId: true, hasCookie: true });
+  });
 });
 
 it('files that search engines and browsers request of every site are 404 while no store answers, links 503', async () => {
