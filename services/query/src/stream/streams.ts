@@ -119,6 +119,8 @@ export function createStreams({ feedOf, readFrames, times }: StreamsDeps): Strea
     ];
     const stream = { workspaceNumber, recheck, end };
     open.add(stream);
+    // The key may have lost its access while the stream was being opened.
+    recheck();
     output.body.once('close', () => ending.abort(new ClientDisconnectedError()));
 
     const finish = (err: unknown) => {

@@ -1,5 +1,5 @@
 import type { Role, Scope } from '@waymark/contract';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { aWorkspace } from '../test-query.js';
 import { idOf, type StreamWorld, sent, startStreamWorld } from './stream-world.js';
 
@@ -75,6 +75,17 @@ test('a stream ends when its key is revoked, and the key opens no other', async 
   await world.add('click', world.aClick());
   expect((await errorOf(world.open('', { token })))[0]).toBe(401);
   expect(sent(stream)).toEqual([]);
+});
+
+test('a stream ends when its key is revoked while it is being opened', async () => {
+  const { token, record } = await aKey();
+  const { catalog } = world.query;
+  const check = vi.spyOn(catalog.eventUsage, 'check').mockImplementationOnce(async () => {
+    await catalog.keys.revoke(world.workspace.id, record.id);
+  });
+  onTestFinished(() => check.mockRestore());
+  const stream = await world.open('', { token });
+  await stream.until(({ event, data }) => event === 'bye' && data === '{"reason":"key"}', 'the end');
 });
 
 test('a stream ends when its key expires', async () => {
