@@ -18,7 +18,9 @@ function settingsOf(redis: { readonly url: string }, database: { readonly url: s
   };
 }
 
-it('a command that fails while Redis hangs is executed at most once', async () => {
+// The tests mostly wait, each for stores of its own, so they run at the same time.
+
+it.concurrent('a command that fails while Redis hangs is executed at most once', async () => {
   // A Redis of its own, because the test stops the process.
   const [redis, database] = await Promise.all([startRedis({ args: [] }), createTestDatabase()]);
   const logger = { warn: () => undefined };
@@ -39,7 +41,7 @@ it('a command that fails while Redis hangs is executed at most once', async () =
   }
 });
 
-it('changes of records are refused while replicas of Redis do not confirm', async () => {
+it.concurrent('changes of records are refused while replicas of Redis do not confirm', async () => {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   const logger = { warn: () => undefined };
   const settings = { ...settingsOf(redis, database), redisWaitReplicas: 1 };
@@ -54,7 +56,7 @@ it('changes of records are refused while replicas of Redis do not confirm', asyn
   }
 });
 
-it('claims are not removed while replicas of Redis do not confirm', async () => {
+it.concurrent('claims are not removed while replicas of Redis do not confirm', async () => {
   const [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
   const logger = createLogger({ name: 'test', level: 'silent' });
   const settingsWith = (replicas: number) =>

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { startRedis, startTcpProxy, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, type TestContext, vi } from 'vitest';
 import { takeLease } from '../src/index.js';
 
 /** A connection to a Redis of the test. */
-async function connected(): Promise<Redis> {
+async function connected({ onTestFinished }: TestContext): Promise<Redis> {
   const server = await startRedis();
   const redis = new Redis(server.url);
   onTestFinished(async () => {
@@ -16,7 +16,11 @@ async function connected(): Promise<Redis> {
   return redis;
 }
 
-it('a lease is lost before another process can take it, although Redis does not answer its renewals', async () => {
+// The tests mostly wait, each for a Redis of its own, so they run at the same time.
+
+it.concurrent('a lease is lost before another process can take it, although Redis does not answer its renewals', async ({
+  onTestFinished,
+}) => {
   const server = await startRedis();
   const proxy = await startTcpProxy(server.port);
   const redis = new Redis(proxy.port);
@@ -38,8 +42,8 @@ it('a lease is lost before another process can take it, although Redis does not 
   expect(isLost).toBe(true);
 });
 
-it('a lease is given back at the end of the work, also of work that fails, and only then', async () => {
-  const redis = await connected();
+it.concurrent('a lease is given back at the end of the work, also of work that fails, and only then', async (context) => {
+  const redis = await connected(context);
   const lease = await takeLease(redis, 'test-job:2');
   const work = lease?.during(async () => {
     expect(await takeLease(redis, 'test-job:2')).toBeUndefined();
@@ -50,8 +54,8 @@ it('a lease is given back at the end of the work, also of work that fails, and o
   expect(await next?.during(async (lost) => lost.aborted)).toBe(false);
 });
 
-it('a process whose lease another one has taken ends its work at the next renewal, and leaves the lease of the other alone', async () => {
-  const redis = await connected();
+it.concurrent('a process whose lease another one has taken ends its work at the next renewal, and leaves the lease of the other alone', async (context) => {
+  const redis = await connected(context);
   const lease = await takeLease(redis, 'test-job:3');
   const renewals = vi.spyOn(redis, 'eval');
   await lease?.during(async (lost) => {

@@ -1,42 +1,52 @@
 import { createResourceId } from '@waymark/contract';
 import { startRedis, startStores, type TestRedis, type TestStores, waitFor } from '@waymark/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest';
 import type { Catalog } from '../../src/index.js';
 import { aWorkspace } from '../test-catalog.js';
 
 let stores: TestStores;
-let former: TestRedis;
-let next: TestRedis;
-const clients: Redis[] = [];
 
-function connect({ url }: TestRedis): Redis {
-  const client = new Redis(url);
-  client.on('error', () => undefined);
-  clients.push(client);
-  return client;
+interface Pair {
+  readonly former: TestRedis;
+  /** A replica of `former`. */
+  readonly next: TestRedis;
+  connect(server: TestRedis): Redis;
+  replicaOf(server: TestRedis): Promise<TestRedis>;
 }
 
-/** Starts `former`, and `next` as its replica. */
-async function startPair(args: readonly string[] = []): Promise<void> {
-  former = await startRedis({ args: ['--repl-diskless-sync-delay', '0', ...args] });
-  next = await aReplicaOf(former);
-}
-
-async function aReplicaOf({ port }: TestRedis): Promise<TestRedis> {
-  const replica = await startRedis({ args: ['--replicaof', `127.0.0.1 ${port}`] });
-  const client = connect(replica);
-  const isFollowing = async () => (await client.info('replication')).includes('master_link_status:up');
-  await waitFor(isFollowing, { what: 'the replica' });
-  return replica;
+/** Two servers of the test, and what it connects and adds to them; all end with it. */
+async function startPair({ onTestFinished }: TestContext, args: readonly string[] = []): Promise<Pair> {
+  const clients: Redis[] = [];
+  const servers: TestRedis[] = [];
+  onTestFinished(async () => {
+    for (const client of clients) client.disconnect();
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+  const connect = ({ url }: TestRedis) => {
+    const client = new Redis(url);
+    client.on('error', () => undefined);
+    clients.push(client);
+    return client;
+  };
+  const start = async (serverArgs: readonly string[]) => {
+    const server = await startRedis({ args: serverArgs });
+    servers.push(server);
+    return server;
+  };
+  const replicaOf = async ({ port }: TestRedis) => {
+    const replica = await start(['--replicaof', `127.0.0.1 ${port}`]);
+    const client = connect(replica);
+    const isFollowing = async () => (await client.info('replication')).includes('master_link_status:up');
+    await waitFor(isFollowing, { what: 'the replica' });
+    return replica;
+  };
+  const former = await start(['--repl-diskless-sync-delay', '0', ...args]);
+  return { former, next: await replicaOf(former), connect, replicaOf };
 }
 
 beforeAll(async () => {
   stores = await startStores();
-});
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.disconnect();
-  await Promise.all([former.stop(), next.stop()]);
 });
 afterAll(() => stores.close());
 
@@ -44,13 +54,14 @@ afterAll(() => stores.close());
 const untilSubscribed = (catalog: Catalog, is: boolean) =>
   waitFor(() => catalog.isSubscribed() === is, { what: is ? 'the lease' : 'the end of the lease' });
 
-it.each([
+// Both cases mostly wait, each for servers of its own.
+it.concurrent.for<readonly [string, readonly string[]]>([
   ['takes writes', []],
   ['refuses writes', ['--min-replicas-to-write', '1']],
 ])(
   'a process that still reaches the former master alone, which %s, answers what was written through the next one',
-  async (_, args) => {
-    await startPair(args);
+  async ([, args], context) => {
+    const { former, next, connect } = await startPair(context, args);
     const client = connect(next);
     const cutOff = stores.catalog({ redis: connect(former), waitReplicas: 1 });
     await untilSubscribed(cutOff, true);
@@ -87,10 +98,9 @@ it.each([
   },
 );
 
-it('a process that reaches the former master of another queue shard alone does not answer that a customer is unknown', async () => {
-  await startPair();
-  const replica = await aReplicaOf(stores.redis);
-  onTestFinished(() => replica.stop());
+it('a process that reaches the former master of another queue shard alone does not answer that a customer is unknown', async (context) => {
+  const { former, next, connect, replicaOf } = await startPair(context);
+  await replicaOf(stores.redis);
   const cutOff = stores.catalog({ otherQueueShards: [connect(former)], waitReplicas: 1 });
   await untilSubscribed(cutOff, true);
   const { workspace } = await waitFor(

@@ -215,7 +215,8 @@ describe('a process that receives no invalidations', () => {
   });
 });
 
-describe.each<{
+// Both mostly wait, each for connections of its own.
+describe.concurrent.each<{
   readonly what: string;
   /** @param during called before the write */
   readonly write: (catalog: Catalog, workspaceId: string, id: string, during: () => void) => Promise<unknown>;
