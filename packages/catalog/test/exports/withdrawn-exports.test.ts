@@ -14,7 +14,9 @@ const anExport = (resource: ExportResource) => ({
   ...{ keyId: 'key_00000000001', hidesFolders: false, hidesPasswords: false },
 });
 
-it.each([
+// Each case has a workspace of its own and mostly waits, so they run at the same time.
+
+it.concurrent.each([
   { status: 'cancelled', error: null },
   { status: 'expired', error: null },
   { status: 'failed', error: 'It took longer than a day.' },
@@ -35,7 +37,7 @@ it.each([
   expect(await stores.catalog().exportJobs.get(workspace.id, job.id)).toEqual(ended);
 });
 
-it.each([
+it.concurrent.each([
   ['events', 29, 'failed'],
   ['analytics', 29, 'failed'],
   ['customers', 29, 'failed'],
@@ -57,7 +59,7 @@ it.each([
   },
 );
 
-it.each([
+it.concurrent.each([
   [29, true],
   [60, false],
 ])(

@@ -95,7 +95,7 @@ describe('shared totals', () => {
     await stored(reader, ['a']);
     count('a');
     // Longer than a writer waits for an answer.
-    await totals.client.call('CLIENT', 'PAUSE', '3000', 'WRITE');
+    await totals.client.call('CLIENT', 'PAUSE', '2500', 'WRITE');
     await writer.evict('insert', evicted(['a']));
     count('a');
     await writer.evict('insert', evicted(['a']));
