@@ -307,7 +307,7 @@ test('addresses expire where events are kept for ever, and no more when the sett
   expect(await applyRetention(client, { cluster })).toEqual([]);
 });
 
-test('each start completes what only some of the shards have executed, whichever server it asks', async () => {
+test('each start completes what only some of the shards have executed, through whichever server it starts', async () => {
   const { cluster } = nodes;
   const [first, second, third] = nodeClients as [ClickHouseClient, ClickHouseClient, ClickHouseClient];
   const expiring = () =>

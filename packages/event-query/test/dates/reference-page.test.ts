@@ -36,7 +36,7 @@ const REFUSED = [
 ];
 
 test.each(REFUSED)('%s is refused, as the reference says', (text) => {
-  expect(codeIn(section('What is refused'))).toContain(text);
+  expect(codeIn(section('Dates that are refused'))).toContain(text);
   expect(() => parseTimeRange({ start: text }, NOW)).toThrow(/^invalid_format: start: /);
   expect(() => parseInstant('expiresAt', text, NOW)).toThrow(/^invalid_format: expiresAt: /);
 });

@@ -39,9 +39,9 @@ function filesBelow(folder: string): string[] {
  */
 function projectOf(path: string): ProjectName {
   if (path.startsWith(`${MEASURED_ROOM}/`)) return 'isolated';
-  if (SYSTEM_ROOMS.some((room) => path.startsWith(`${room}/`))) return 'system';
   const text = textWithFixtures(path, new Set());
   if (REPLACES_MODULE.test(text)) return 'isolated';
+  if (SYSTEM_ROOMS.some((room) => path.startsWith(`${room}/`))) return 'system';
   if (STARTS_PROCESS.test(text)) return 'system';
   return STARTS_STORE.test(text) ? 'stores' : 'unit';
 }

@@ -262,7 +262,7 @@ describe('events that are sent again', () => {
     expect(await stored('leads', found[0])).toEqual(['Sign up', 'Trial']);
   });
 
-  it('the invoice of a deleted customer is not recorded again, and shows nobody', async () => {
+  it('the invoice of a deleted customer is not recorded again, and its answer has the placeholder', async () => {
     const { dub } = two.apis[0];
     await lead(0, 'left');
     const sale = { customerExternalId: 'left', invoiceId: 'in_left', amount: 100, paymentProcessor: 'stripe' as const };
