@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCatalog } from '@waymark/catalog';
@@ -99,4 +100,8 @@ it('a replica that never ends a rewrite of its file is logged, and delays an era
   expect(await end()).toBeGreaterThan(10);
   expect(hasCanary(master)).toBe(false);
   expect(warned.filter(({ port }) => port === replica.port).length).toBeGreaterThan(10);
+  // Ends the process that rewrites the file, which would outlive a killed server and hold the output of the test run open.
+  const closed = once(follower, 'close');
+  follower.shutdown('NOSAVE').catch(() => undefined);
+  await closed;
 }, 120_000);
